@@ -5,8 +5,8 @@ use log::warn;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -15,6 +15,9 @@ const NAME: &str = "policies.json";
 const FORMAT: u32 = 1;
 /// How often the modification time of an unchanged copy is updated.
 const CONFIRM_EVERY: Duration = Duration::from_secs(30);
+
+/// The largest copy that is read.
+const LARGEST: u64 = 256 << 20;
 
 /// The file, and the result of the last write.
 pub(super) struct DiskCopy {
@@ -62,13 +65,14 @@ impl DiskCopy {
     /// The copy that an earlier process wrote, and when the store confirmed it; None if there is none.
     pub(super) fn read(&self) -> Result<Option<(Vec<StoredPolicy>, SystemTime)>, String> {
         let told = |error: io::Error| format!("{}: {error}", self.path.display());
-        let file = match File::open(&self.path) {
-            Ok(file) => file,
+        let about = match regular(&self.path) {
+            Ok(about) => about,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(told(error)),
         };
-        let confirmed_at = file.metadata().and_then(|about| about.modified());
-        let text = io::read_to_string(file).map_err(told)?;
+        let confirmed_at = about.modified();
+        let file = File::open(&self.path).map_err(told)?;
+        let text = io::read_to_string(file.take(LARGEST)).map_err(told)?;
         let found: Found = serde_json::from_str(&text)
             .map_err(|error| format!("{}: line {}", self.path.display(), error.line()))?;
         if found.format != FORMAT {
@@ -119,11 +123,26 @@ impl Job {
         match self {
             Self::Write(path, applications) => replace(&path, &applications),
             Self::Confirm(path) => {
+                regular(&path)?;
                 let file = OpenOptions::new().append(true).open(path)?;
                 file.set_modified(SystemTime::now())
             }
         }
     }
+}
+
+/// Looks at a file before it is opened: opening a pipe waits, and a device has no end.
+fn regular(path: &Path) -> io::Result<Metadata> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() {
+        let text = "it is not a regular file; remove it";
+        return Err(io::Error::new(ErrorKind::InvalidData, text));
+    }
+    if about.len() > LARGEST {
+        let text = format!("it is larger than {LARGEST} bytes; remove it");
+        return Err(io::Error::new(ErrorKind::InvalidData, text));
+    }
+    Ok(about)
 }
 
 pub(super) fn interrupted() -> io::Error {

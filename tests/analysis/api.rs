@@ -96,6 +96,27 @@ fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
 }
 
 #[test]
+fn a_header_with_one_value_and_two_different_ones_is_refused_on_api_and_ui() {
+    let stack = Stack::all().start();
+    for path in ["/records", "/ui/sign-in", "/ui", "/none"] {
+        for name in [
+            "Host",
+            "Content-Type",
+            "Sec-Fetch-Site",
+            "X-Monitor-Gateway",
+        ] {
+            let one = authorised(Request::get(path)).header(name, "gateway.test");
+            let two = one.clone().header(name, "another");
+            let answer = two.call(stack.analysis_addr);
+            assert_eq!(answer.status(), 400, "{path} {name}");
+            assert_envelope(&answer.body, "invalid_request_error", 400);
+            let same = one.header(name, "gateway.test").call(stack.analysis_addr);
+            assert_ne!(same.status(), 400, "{path} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_message_may_be_empty_long_or_cut_inside_an_emoji() {
     // CONTRACT 27, 37.
     let stack = Stack::all().start();

@@ -46,6 +46,41 @@ fn two_different_keys_give_401_and_the_same_key_twice_is_one_key() {
 }
 
 #[test]
+fn two_different_ids_give_400_and_the_same_id_twice_is_one_id() {
+    // §2.1: one value each. Two readers could disagree about which one counts.
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    for name in ["X-Application-Id", "X-User-Id", "X-Session-Id", "Host"] {
+        for request in Request::every_endpoint() {
+            let one = request.header(name, "gateway.test");
+            let answer = stack.call(&one.clone().header(name, "another"));
+            assert_eq!(answer.status(), 400, "{name}");
+            assert_envelope(&answer.body, "invalid_request_error", 400);
+            assert!(answer.text().contains(name), "{}", answer.text());
+        }
+    }
+    upstream.assert_untouched();
+    for name in ["X-Application-Id", "X-User-Id", "X-Session-Id", "Host"] {
+        let one = Request::chat(HELLO).header(name, "gateway.test");
+        let twice = one.header(name, " gateway.test ");
+        assert_eq!(stack.call(&twice).status(), 200, "{name}");
+    }
+}
+
+#[test]
+fn two_different_request_ids_make_a_new_one() {
+    // CONTRACT 5: accepted or made.
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let one = Request::chat(HELLO).header("X-Request-Id", "one");
+    let answer = stack.call(&one.clone().header("X-Request-Id", "other"));
+    let made = answer.head.header("x-request-id").unwrap();
+    assert!(!["one", "other"].contains(&made), "{made}");
+    let answer = stack.call(&one.header("X-Request-Id", "one"));
+    assert_eq!(answer.head.values("x-request-id"), ["one"]);
+}
+
+#[test]
 fn the_name_of_the_key_header_may_have_any_case() {
     // RFC 9110 5.1.
     let upstream = Upstream::ok();

@@ -11,6 +11,7 @@ mod batches;
 mod bytes;
 mod callers;
 mod crowd;
+mod data_folder;
 mod early;
 mod errors;
 mod failover;

@@ -21,3 +21,4 @@ mod tls_spoken;
 mod traces;
 mod upgrade;
 mod upgrade_http2;
+mod web_address;

@@ -4,6 +4,7 @@
 mod cli;
 mod docs;
 mod files;
+mod hostile;
 mod judge;
 mod models;
 mod pages;

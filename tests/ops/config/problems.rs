@@ -276,3 +276,38 @@ fn nothing_starts_on_a_wrong_configuration() {
         );
     }
 }
+
+#[test]
+fn a_secret_that_no_header_can_carry_is_refused_and_not_quoted() {
+    // RFC 9110 5.5: CR, LF, NUL and other control characters.
+    let yaml = |key: &str, end: &str| match key {
+        "trace.authorization" => {
+            format!("trace: {{endpoint: 'https://c', authorization: \"hid{end}den\"}}")
+        }
+        "analysis.judge.api_key" => {
+            format!("analysis: {{judge: {{url: 'https://j', model: m, api_key: \"hid{end}den\"}}}}")
+        }
+        _ => format!(
+            "analysis: {{checks: {{guard: {{url: 'https://g', api_key: \"hid{end}den\"}}}}}}"
+        ),
+    };
+    let text = "contains a character that cannot be sent in a header; allowed: visible ASCII";
+    for key in [
+        "trace.authorization",
+        "analysis.judge.api_key",
+        "analysis.checks.guard.api_key",
+    ] {
+        for end in ["\\n", "\\r", "\\r\\n", "\\0", "\\u007f", "\\u0001", "é"] {
+            let run = check("all", &yaml(key, end), &[]);
+            let expected = format!("f.yaml:1: {key}: {text}");
+            assert!(run.stderr.starts_with(&expected), "{end}: {}", run.stderr);
+            assert!(!run.stderr.contains("hid") && !run.stderr.contains("den"));
+            assert_eq!(run.code, 2);
+        }
+        let run = check("all", &yaml(key, " "), &[]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{key}");
+    }
+    let run = check("all", "", &[("JUDGE_API_KEY", "hid\nden")]);
+    let expected = format!("environment: JUDGE_API_KEY: {text}");
+    assert!(run.stderr.starts_with(&expected), "{}", run.stderr);
+}
