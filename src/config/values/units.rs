@@ -197,21 +197,6 @@ pub(crate) fn password() -> Form<Secret> {
     .text_only()
 }
 
-/// A secret that travels in a header, never quoted. It holds what a header value may (RFC 9110 §5.5), without
-/// the bytes beyond ASCII that servers read in different ways.
-pub(crate) fn header_value() -> Form<Secret> {
-    let allowed = "visible ASCII characters and spaces, in quotes if digits only";
-    Form::new(allowed, |text| {
-        let fits = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
-        match text {
-            "" => Err("is empty".to_owned()),
-            _ if text.bytes().all(fits) => Ok(Secret::new(text)),
-            _ => Err("contains a character that cannot be sent in a header".to_owned()),
-        }
-    })
-    .text_only()
-}
-
 /// An access key. It travels in a header, hence visible ASCII.
 pub(crate) fn access_key() -> Form<Secret> {
     Form::new(

@@ -60,7 +60,7 @@ impl Http2Frames {
         skip(&mut self.preface_left, &mut bytes);
         while !bytes.is_empty() {
             if self.payload_left > 0 {
-                if self.is_padding_alone(bytes[0]) && !self.spend_idle_frame() {
+                if !self.check_padding(bytes[0]) {
                     return false;
                 }
                 skip(&mut self.payload_left, &mut bytes);
@@ -122,9 +122,12 @@ impl Http2Frames {
         is_allowed
     }
 
-    /// Whether the current DATA frame holds padding alone. `first` is the first byte of its payload.
-    fn is_padding_alone(&mut self, first: u8) -> bool {
-        std::mem::take(&mut self.awaits_pad_length) && usize::from(first) + 1 >= self.payload_left
+    /// Counts a DATA frame of padding alone as an idle one; false when there are too many. `first` is the
+    /// first byte of what is left of the payload.
+    fn check_padding(&mut self, first: u8) -> bool {
+        let is_padded = std::mem::take(&mut self.awaits_pad_length);
+        let is_empty = is_padded && usize::from(first) + 1 >= self.payload_left;
+        !is_empty || self.spend_idle_frame()
     }
 
     fn end_header_block_if_complete(&mut self) {

@@ -4,6 +4,7 @@
 use crate::config::reading::collections;
 use crate::config::reading::reader::Reader;
 use crate::config::sections::call_limits::{self, CallLimits};
+use crate::config::values::header;
 use crate::config::values::units::{self, Form, KIB, MIB};
 use crate::config::values::url::{self, BaseUrl};
 use monitor_model::{PATTERN_NAMES, Secret};
@@ -105,7 +106,7 @@ fn guard(r: &mut Reader<'_>, prefix: &str) -> Option<GuardSettings> {
     let key = |name: &str| format!("{prefix}{name}");
     let url = r.read(&key("url"), &url::upstream_url());
     let model = r.read(&key("model"), &units::text());
-    let api_key = r.read(&key("api_key"), &units::header_value());
+    let api_key = r.read(&key("api_key"), &header::secret());
     let template = r.read(&key("template"), &units::word(TEMPLATES));
     let max_text = r.read(&key("max_text"), &units::size(KIB..=16 * MIB));
     let limits = call_limits::read(r, prefix, FIVE_SECONDS);

@@ -3,6 +3,7 @@
 
 use crate::config::reading::reader::Reader;
 use crate::config::sections::call_limits::{self, CallLimits};
+use crate::config::values::header;
 use crate::config::values::units::{self, DAY, Form, KIB, MIB, SECOND};
 use crate::config::values::url::{self, BaseUrl};
 use monitor_model::Secret;
@@ -60,7 +61,7 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<JudgeSettings> {
     let key = |name: &str| format!("{prefix}judge.{name}");
     let place = r.read(&key("url"), &place(!prefix.is_empty()));
     let model = r.read(&key("model"), &units::text());
-    let api_key = r.read(&key("api_key"), &units::header_value());
+    let api_key = r.read(&key("api_key"), &header::secret());
     let limits = call_limits::read(r, &key(""), 10 * SECOND);
     let cache_entries = r.read(&key("cache_entries"), &units::count(0..=1_000_000));
     let cache_ttl = r.read(&key("cache_ttl"), &units::duration(SECOND..=DAY));

@@ -1,6 +1,7 @@
 //! The keys of `trace`: where spans are sent, and which share of calls has them. Nothing is connected here.
 
 use crate::config::reading::reader::Reader;
+use crate::config::values::header;
 use crate::config::values::units::{self, Form, MILLISECOND, MINUTE};
 use crate::config::values::url::{self, BaseUrl};
 use monitor_model::Secret;
@@ -37,7 +38,7 @@ pub struct TraceSettings {
 /// None without an endpoint. What belongs to one is checked in any case.
 pub(crate) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let endpoint = r.read("trace.endpoint", &url::base_url());
-    let authorization = r.read("trace.authorization", &units::header_value());
+    let authorization = r.read("trace.authorization", &header::secret());
     let ca = r.read("trace.ca", &units::path());
     let ratio = r.read("trace.ratio", &ratio());
     let propagate_upstream = r.switch("trace.propagate_upstream");
