@@ -206,7 +206,7 @@ mod tests {
             ),
             (
                 aliases,
-                "f:6: has aliases that stand for more than 100000 values",
+                "f:5: has aliases that stand for more than 100000 values",
             ),
         ] {
             let found = problems(&text);
