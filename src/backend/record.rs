@@ -158,7 +158,7 @@ impl Record {
         };
         self.part_breaks
             .iter()
-            .map_while(|place| to_point(place))
+            .map_while(to_point)
             .collect()
     }
 

@@ -1,4 +1,5 @@
 //! Which texts of a body make up its prompt, and what of it cannot be read (CONTRACT 42).
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use crate::json::{Chat, Prompt, ScanRole, scan};
 
