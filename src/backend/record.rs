@@ -150,7 +150,7 @@ impl Record {
     /// `part_breaks` in Unicode code points, as offsets are on the wire.
     fn part_break_points(&self) -> Vec<usize> {
         let (mut byte, mut point) = (0, 0);
-        let mut to_point = |place: &usize| {
+        let to_point = |place: &usize| {
             let between = self.message.get(byte..*place)?;
             point += between.chars().count();
             byte = *place;
