@@ -156,10 +156,7 @@ impl Record {
             byte = *place;
             Some(point)
         };
-        self.part_breaks
-            .iter()
-            .map_while(to_point)
-            .collect()
+        self.part_breaks.iter().map_while(to_point).collect()
     }
 
     /// The digest that the record's link covers (CONTRACT 5).
