@@ -125,7 +125,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         queue: analysis_queue::read(r, &key("limits.")),
         analyzed_bytes: r
             .read(&key("limits.analyzed_bytes"), &units::size(64 * KIB..=GIB))
-            .unwrap_or(4 * MIB),
+            .unwrap_or(8 * MIB),
         judge: judge::read(r, prefix),
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),

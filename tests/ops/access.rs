@@ -61,6 +61,8 @@ fn contract_34_every_call_has_one_line_that_says_what_it_was() {
         stack.call(&Request::chat(HELLO).without_key()).status(),
         401
     );
+    // Each line is written once its connection has nothing more to read.
+    await_lines(&path, 3);
     assert_eq!(stack.call(&Request::new("BREW", "/s3cret")).status(), 404);
     let lines = await_lines(&path, 4);
     let first = &lines[0];

@@ -147,6 +147,28 @@ fn every_test_that_guarantees_md_names_exists() {
 }
 
 #[test]
+fn every_test_that_reliability_md_names_exists() {
+    let mut tests = BTreeSet::new();
+    for folder in ["tests", "src", "crates"] {
+        tests_below(&root().join(folder), &mut tests);
+    }
+    let page = read(&root().join("docs/reliability.md"));
+    let (_, table) = page.split_once("| Shown by |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let named = Regex::new(r"`(\w+)`").unwrap();
+    let rows: Vec<_> = table.lines().skip(2).collect();
+    assert_eq!(rows.len(), 17);
+    for row in rows {
+        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let names: Vec<_> = named.captures_iter(shown_by).collect();
+        assert!(!names.is_empty(), "no test: {row}");
+        for name in names {
+            assert!(tests.contains(&name[1]), "no test {}", &name[1]);
+        }
+    }
+}
+
+#[test]
 fn every_file_that_the_documentation_names_exists() {
     let file =
         Regex::new(r"`((?:src|crates|tests|conf|benches|packaging|training)/[\w./-]*)`").unwrap();

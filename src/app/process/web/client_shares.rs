@@ -148,19 +148,23 @@ mod tests {
 
     #[test]
     fn a_client_has_its_share_and_all_together_have_theirs() {
-        let shares = shares(100, 60, 9);
+        let shares = shares(200, 60, 9);
         let mut one = shares.connect(address("10.0.0.1")).unwrap();
         let mut same = shares.connect(address("::ffff:10.0.0.1")).unwrap();
         let mut other = shares.connect(address("10.0.0.2")).unwrap();
+        let mut third = shares.connect(address("10.0.0.3")).unwrap();
+        let mut fourth = shares.connect(address("10.0.0.4")).unwrap();
         assert!(one.grow(40) && !same.grow(21) && same.grow(20));
-        assert!(other.grow(40) && !other.grow(1), "100 in all");
         drop(one);
         assert!(same.grow(40) && !same.grow(1), "60 of one client");
+        assert!(other.grow(60) && third.grow(60));
+        assert!(fourth.grow(20) && !fourth.grow(1), "200 in all");
         same.release();
-        assert!(other.grow(20) && !other.grow(1));
+        assert!(fourth.grow(20) && !other.grow(1));
+        drop((third, fourth));
         drop((same, other));
         assert!(shares.lock().is_empty());
-        let mut again = shares.connect(address("10.0.0.3")).unwrap();
+        let mut again = shares.connect(address("10.0.0.5")).unwrap();
         assert!(again.grow(60), "everything was returned");
     }
 
