@@ -6,7 +6,7 @@ use super::dead_letter::encoding::EncodedLetter;
 use super::eviction::{DropReason, Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
-use super::state::{LeasedRecord, NotAccepted, State};
+use super::state::{Accepted, LeasedRecord, NotAccepted, State};
 use super::system::now_ms;
 use crate::backend::Record;
 use crate::observe::Metrics;
@@ -112,10 +112,24 @@ impl SpoolCore {
     /// Accepts a record for delivery. If nothing more can be kept, the oldest records are dropped, or
     /// this one while the disk refuses; either is counted and logged.
     pub(super) fn push(&self, record: Record) -> Receipt {
+        self.push_by(record, State::push)
+    }
+
+    /// The same for a record that is promised already (an earlier process had it, or it is what remains of
+    /// one that was delivered): no share of its access key refuses it.
+    pub(super) fn push_promised(&self, record: Record) -> Receipt {
+        self.push_by(record, State::push_promised)
+    }
+
+    fn push_by(
+        &self,
+        record: Record,
+        push: fn(&mut State, Hashed, i64) -> Result<Accepted, NotAccepted>,
+    ) -> Receipt {
         let stage = record.stage;
         let hashed = Hashed::from(record);
         let mut state = self.lock();
-        let pushed = state.push(hashed, now_ms());
+        let pushed = push(&mut state, hashed, now_ms());
         let wake = state.is_writer_idle();
         drop(state);
         if wake {

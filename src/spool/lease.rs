@@ -40,7 +40,7 @@ impl Lease {
         let position = leased.position;
         self.core.lock().prove(&leased.record);
         if let Some(files) = leased.record.into_files_owed(id) {
-            self.core.push(files);
+            self.core.push_promised(files);
         }
         if let Some(position) = position {
             self.core.lock().finish_leased(position);

@@ -136,7 +136,7 @@ impl Writer {
         if is_written {
             let core = &self.core;
             let mut accept = |record| {
-                core.push(record);
+                core.push_promised(record);
             };
             self.incoming.step(&mut accept, core.metrics());
             self.core.set_degraded(false);

@@ -45,7 +45,7 @@ impl OutcomeHandler {
             Some(id) => {
                 self.finish(&item);
                 if let Some(files) = item.record.into_files_owed(id) {
-                    self.shared.core.push(files);
+                    self.shared.core.push_promised(files);
                 }
             }
         }

@@ -311,7 +311,7 @@ impl DeliveryWorker {
             // The record was leased while the disk refused it.
             Err(_) => {
                 self.outcomes.finish(&item);
-                self.shared.core.push(item.record);
+                self.shared.core.push_promised(item.record);
             }
         }
     }

@@ -194,6 +194,22 @@ impl State {
     /// Accepts a record for delivery.
     pub(super) fn push(&mut self, hashed: Hashed, now_ms: i64) -> Result<Accepted, NotAccepted> {
         self.may_accept(hashed.record())?;
+        Ok(self.append_and_offer(hashed, now_ms))
+    }
+
+    /// Accepts a record that was promised before, whatever share its access key has.
+    pub(super) fn push_promised(
+        &mut self,
+        hashed: Hashed,
+        now_ms: i64,
+    ) -> Result<Accepted, NotAccepted> {
+        match self.buffer.is_full() {
+            true => Err(NotAccepted::DiskBehind),
+            false => Ok(self.append_and_offer(hashed, now_ms)),
+        }
+    }
+
+    fn append_and_offer(&mut self, hashed: Hashed, now_ms: i64) -> Accepted {
         let (start, record) = self.append(hashed, now_ms);
         if self.backlog.is_none() {
             let item = DeliveryItem::new(Some(start.position), record, self.accepted);
@@ -201,10 +217,10 @@ impl State {
                 self.backlog = Some(start);
             }
         }
-        Ok(Accepted {
+        Accepted {
             ticket: self.accepted,
             dropped: self.evict_over_size(),
-        })
+        }
     }
 
     /// Accepts a record that the caller delivers itself.

@@ -191,6 +191,9 @@ fn a_flood_during_an_outage_pushes_out_no_record_of_another_key() {
             .position
             .is_none()
     );
+    // What was promised before the flood, by an earlier process say, has its place whatever the share is.
+    let promised = state.push_promised(of_key("flooding", 1_000).into(), 0);
+    assert!(promised.is_ok());
     // The other one goes on, and nothing of it is lost.
     let quiet = state.push(of_key("quiet", 1_000).into(), 0).unwrap();
     assert_eq!(quiet.dropped, None);

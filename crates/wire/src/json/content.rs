@@ -157,6 +157,8 @@ impl<'a> Walk<'_, 'a> {
     }
 
     fn part(&mut self, part: View<'a>, meaning: Meaning) -> ControlFlow<()> {
+        // Looked up once: a part may have any number of members.
+        let mut textual = None;
         for member in part.members() {
             let own = match meaning {
                 Meaning::Free => Meaning::Free,
@@ -164,7 +166,9 @@ impl<'a> Walk<'_, 'a> {
             };
             match own {
                 Meaning::NoText => {}
-                Meaning::Source if member.value.kind() == Kind::String && !is_textual(part) => {}
+                Meaning::Source
+                    if member.value.kind() == Kind::String
+                        && !*textual.get_or_insert_with(|| is_textual(part)) => {}
                 Meaning::Source => self.value(member.value, Meaning::Unknown)?,
                 meaning => self.value(member.value, meaning)?,
             }

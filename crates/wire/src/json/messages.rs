@@ -31,7 +31,7 @@ struct Candidate<'a> {
 /// The messages that a prompt is made of.
 pub(super) struct Chosen<I> {
     pub(super) messages: I,
-    /// A message is no object.
+    /// A message is no object, or one that may be the last of the user has nothing that can be read.
     pub(super) has_unreadable: bool,
 }
 
@@ -47,6 +47,7 @@ pub(super) fn chosen<'a>(
     let mut has_unreadable = false;
     let mut has_user = false;
     let mut last = None;
+    let mut is_unreadable = false;
     messages.fold_objects("role", Roles::add, |message, roles: Option<Roles>| {
         let Some(roles) = roles else {
             has_unreadable |= message.kind() != Kind::Null;
@@ -55,8 +56,15 @@ pub(super) fn chosen<'a>(
         let always = wanted.iter().any(|role| roles.have(*role));
         let may_be_user = wants_last_user && roles.may_be_user();
         has_user |= roles.is_user();
-        let speaks = wants_last_user && (may_be_user || !has_user) && has_text(message);
+        let says = match wants_last_user && (may_be_user || !has_user) {
+            true => says(message),
+            false => Says::default(),
+        };
+        let speaks = says.text;
+        // It may be the last one for a server, and takes no other one's place.
+        is_unreadable |= !speaks && says.unreadable && may_be_user;
         if speaks && roles.is_user() {
+            is_unreadable = false;
             let replaced = candidates.split_off(turn);
             candidates.extend(replaced.into_iter().filter(|candidate| candidate.always));
             turn = candidates.len();
@@ -78,17 +86,33 @@ pub(super) fn chosen<'a>(
     }
     Chosen {
         messages: candidates.into_iter().map(|candidate| candidate.message),
-        has_unreadable,
+        has_unreadable: has_unreadable || is_unreadable,
     }
 }
 
-/// Whether a message says anything.
-fn has_text(message: View<'_>) -> bool {
+/// What a message says.
+#[derive(Clone, Copy, Default)]
+struct Says {
+    /// Something that can be seen.
+    text: bool,
+    /// Something that is none where text is expected. Not looked for behind a text.
+    unreadable: bool,
+}
+
+fn says(message: View<'_>) -> Says {
+    let mut unreadable = false;
     let found = content::of_message(message, &mut |piece| match piece {
         Piece::Text(text) if text.is_blank() => ControlFlow::Continue(()),
-        Piece::Text(_) | Piece::Unreadable => ControlFlow::Break(()),
+        Piece::Text(_) => ControlFlow::Break(()),
+        Piece::Unreadable => {
+            unreadable = true;
+            ControlFlow::Continue(())
+        }
     });
-    found.is_break()
+    Says {
+        text: found.is_break(),
+        unreadable,
+    }
 }
 
 /// The roles a message claims; more than one only with duplicate keys.

@@ -85,12 +85,12 @@ impl<'a> View<'a> {
         named.map(|member| member.value)
     }
 
-    /// Whether a string holds nothing but white space; true for any other kind.
+    /// Whether a string holds nothing that can be seen; true for any other kind.
     pub(super) fn is_blank(self) -> bool {
         match self.bytes {
             // Most texts begin with something that can be seen.
             [b'"', first, ..] if !matches!(first, b'"' | b'\\' | b' ') && first.is_ascii() => false,
-            _ => self.text().is_none_or(|text| text.trim().is_empty()),
+            _ => self.text().is_none_or(|text| text.chars().all(is_unseen)),
         }
     }
 
@@ -254,4 +254,15 @@ impl Cursor<'_> {
         }
         self.at = self.bytes.len();
     }
+}
+
+/// White space, and characters that no reader shows.
+fn is_unseen(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -93,18 +93,21 @@ impl Redactor<'_> {
 impl MessageFindings {
     fn edit(&self, body: &[u8], issuer: &mut Issuer, edits: &mut Vec<Edit<Vec<u8>>>) {
         let mut findings = self.findings.as_slice();
-        for Literal {
-            span: literal,
-            part,
-        } in &self.literals
-        {
+        for (at, literal) in self.literals.iter().enumerate() {
+            let Literal {
+                span: literal,
+                part,
+            } = literal;
             let (mut spans, mut texts) = (Vec::new(), Vec::new());
             while let Some(((kind, span), rest)) = findings.split_first() {
                 let within = span.start.max(part.start)..span.end.min(part.end);
                 if within.start < within.end {
                     spans.push(within.start - part.start..within.end - part.start);
                     texts.push(match span.start >= part.start {
-                        true => issuer.issue(kind, &self.value(span)).as_bytes().to_vec(),
+                        true => issuer
+                            .issue(kind, &self.value(at, span))
+                            .as_bytes()
+                            .to_vec(),
                         false => Vec::new(),
                     });
                 }
@@ -119,14 +122,18 @@ impl MessageFindings {
         }
     }
 
-    /// A finding as it reads without what stands between the parts.
-    fn value(&self, span: &Range<usize>) -> String {
+    /// A finding that begins in the literal `at`, as it reads without what stands between the parts.
+    fn value(&self, at: usize, span: &Range<usize>) -> String {
         let within = |literal: &Literal| {
             let part = &literal.part;
             self.text
                 .get(span.start.max(part.start)..span.end.min(part.end))
         };
-        self.literals.iter().filter_map(within).collect()
+        let literals = self.literals[at..].iter();
+        literals
+            .take_while(|literal| literal.part.start < span.end)
+            .filter_map(within)
+            .collect()
     }
 }
 

@@ -113,3 +113,66 @@ fn what_may_be_text_and_cannot_be_read_is_told() {
         assert_eq!(prompt.has_unreadable, has_unreadable, "{body}");
     }
 }
+
+#[test]
+fn a_message_that_nobody_sees_hides_no_other_one() {
+    for last in [
+        r#""\u200b""#,
+        r#""\ufeff \u2060""#,
+        r#""\u00ad""#,
+        "\"\u{200b}\u{e0041}\"",
+        r#"["\u200b",{"text":""}]"#,
+        "[]",
+    ] {
+        let body = format!(
+            r#"{{"messages":[{{"role":"user","content":"seen"}},{{"role":"user","content":{last}}}]}}"#
+        );
+        let prompt = prompt(&body, &[]);
+        assert_eq!(
+            (prompt.text.as_str(), prompt.has_unreadable),
+            ("seen", false),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_message_that_cannot_be_read_hides_no_other_one_and_is_said() {
+    let table = [
+        (
+            r#"{"role":"user","content":"seen"},{"role":"user","content":7}"#,
+            true,
+        ),
+        (
+            r#"{"role":"user","content":"seen"},{"role":"customer","content":[7]}"#,
+            true,
+        ),
+        (
+            r#"{"role":"user","content":7},{"role":"user","content":"seen"}"#,
+            false,
+        ),
+        (
+            r#"{"role":"user","content":"seen"},{"role":"assistant","content":7}"#,
+            false,
+        ),
+    ];
+    for (messages, is_unreadable) in table {
+        let body = format!(r#"{{"messages":[{messages}]}}"#);
+        let prompt = prompt(&body, &[]);
+        assert_eq!(
+            (prompt.text.as_str(), prompt.has_unreadable),
+            ("seen", is_unreadable),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_part_of_very_many_members_is_read_in_linear_time() {
+    // Each of these looked through the whole part for its type: 10^10 steps, which no test run survives.
+    let body = format!(
+        r#"{{"messages":[{{"role":"user","content":[{{{}"type":"text"}}]}}]}}"#,
+        r#""data":"x","#.repeat(200_000)
+    );
+    assert_eq!(prompt(&body, &[]).text.len(), 2 * 200_000 - 1);
+}
