@@ -9,12 +9,13 @@
 //!
 //! | | |
 //! |---|---|
-//! | what is on disk | [`segment`], [`frames`], [`record_codec`], [`ack_log`], [`sequence`], [`dead_letter`] |
+//! | what is on disk | [`segment`], [`frames`], [`record_codec`], [`ack_log`], [`sequence`] with [`chain_file`], [`dead_letter`] |
 //! | what is known of it | [`state`] with [`segment_index`] and [`eviction`] |
 //! | who changes it | the request path here and in [`lease`], [`writer`], [`delivery`] |
 //! | what others left | [`recovery`] |
 
 mod ack_log;
+mod chain_file;
 mod core;
 mod dead_letter;
 mod delivery;

@@ -29,9 +29,9 @@
 //! backend sorts the numbers.
 //!
 //! The segments hold the same numbers while they exist. The file `chain` beside them remembers the
-//! numbers of removed segments: three blocks, each with a checksum, written in place, and a copy of each behind
-//! them, so that one damaged block costs neither the gateway's id nor a number.
+//! numbers of removed segments ([`super::chain_file`]).
 
+use super::chain_file::{self, BLOCK, CONTENT, EARLY, FILE_NAME, ON_DISK, Owner};
 use super::disk::{self, File};
 use super::frames::damage;
 use super::frames::reader::{FrameReader, NextFrame};
@@ -48,20 +48,6 @@ use uuid::Uuid;
 
 /// More numbers than a gateway gives between two syncs of its disk.
 pub(super) const LEAP: u64 = 1 << 20;
-
-const FILE_NAME: &str = "chain";
-const MAGIC: &[u8; 8] = b"MONCHN01";
-const BLOCK: usize = 64;
-/// Bytes of a block before its checksum.
-const CONTENT: usize = BLOCK - 4;
-/// Offset of the block that says who wrote the file.
-const OWNER: u64 = 0;
-/// Offset of the block with the highest number on disk.
-const ON_DISK: u64 = BLOCK as u64;
-/// Offset of the block with the highest number sent before it was on disk.
-const EARLY: u64 = 2 * BLOCK as u64;
-/// From a block to its copy. Versions up to 4.1 have none, and leave those there are as they find them.
-const COPY: u64 = 3 * BLOCK as u64;
 
 /// A number that was given, and its record's link in the hash chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -207,15 +193,6 @@ pub(super) struct SequenceFile {
     early: Mutex<u64>,
 }
 
-/// Who wrote the file.
-#[derive(Clone, Copy)]
-struct Owner {
-    gateway: Uuid,
-    boot: Uuid,
-    /// The process ended in order.
-    ended: bool,
-}
-
 impl SequenceFile {
     /// Opens the file of a folder, creating it if it is missing, and gives the numbers that come next.
     /// `newest` is the latest number in the segments.
@@ -292,12 +269,12 @@ impl SequenceFile {
     }
 
     fn sign(&self, ended: bool) -> io::Result<()> {
-        let mut content = [0; CONTENT];
-        content[..8].copy_from_slice(MAGIC);
-        content[8..24].copy_from_slice(self.gateway.as_bytes());
-        content[24..40].copy_from_slice(self.boot.as_bytes());
-        content[40] = u8::from(ended);
-        write_block(&self.file, OWNER, content)?;
+        let owner = Owner {
+            gateway: self.gateway,
+            boot: self.boot,
+            ended,
+        };
+        owner.write(&self.file)?;
         self.file.sync()
     }
 
@@ -305,7 +282,7 @@ impl SequenceFile {
         let mut content = [0; CONTENT];
         content[..8].copy_from_slice(&number.sequence.to_le_bytes());
         content[8..40].copy_from_slice(&number.link.0);
-        write_block(&self.file, at, content)
+        chain_file::write_block(&self.file, at, content)
     }
 }
 
@@ -344,55 +321,21 @@ fn lock(early: &Mutex<u64>) -> MutexGuard<'_, u64> {
     early.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Owner {
-    fn read(file: &File) -> Option<Self> {
-        let content = read_block(file, OWNER).filter(|content| content.starts_with(MAGIC))?;
-        Some(Self {
-            gateway: Uuid::from_slice(&content[8..24]).ok()?,
-            boot: Uuid::from_slice(&content[24..40]).ok()?,
-            ended: content[40] == 1,
-        })
-    }
-}
-
 fn read_number(file: &File, at: u64) -> Option<SequenceNumber> {
-    let content = read_block(file, at)?;
+    let content = chain_file::read_block(file, at)?;
     Some(SequenceNumber {
         sequence: u64::from_le_bytes(content[..8].try_into().ok()?),
         link: ChainHash(content[8..40].try_into().ok()?),
     })
 }
 
-/// The content of a block, or of its copy if the block is damaged.
-fn read_block(file: &File, at: u64) -> Option<[u8; CONTENT]> {
-    read_copy(file, at).or_else(|| read_copy(file, at + COPY))
-}
-
-fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
-    let mut block = [0; BLOCK];
-    let read = file.read_at(&mut block, at).ok()?;
-    let (content, check) = block.split_first_chunk()?;
-    (read == BLOCK && crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
-}
-
 /// Keeps the file if a block that is there is not whole.
 fn keep_damaged(path: &Path, file: &File, metrics: &Metrics) -> io::Result<()> {
     let length = file.about()?.bytes;
-    let blocks = [OWNER, ON_DISK, EARLY].into_iter();
-    let blocks = blocks.flat_map(|at| [at, at + COPY]);
-    let damaged = blocks.filter(|at| *at < length && read_copy(file, *at).is_none());
-    match damaged.count() as u64 {
+    match chain_file::damaged_blocks(file, length) {
         0 => Ok(()),
         blocks => damage::keep_copy(path, blocks * BLOCK as u64, metrics),
     }
-}
-
-fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
-    let mut block = [0; BLOCK];
-    block[..CONTENT].copy_from_slice(&content);
-    block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
-    file.write_at(&block, at)?;
-    file.write_at(&block, at + COPY)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use support::upstream::Upstream;
 
 const CALLS: usize = 12;
 /// Bytes before the first frame, and of a frame before its content.
-const FILE_HEADER: usize = 64;
+const FILE_HEADER: usize = 4_128;
 const FRAME_HEADER: usize = 24;
 
 fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
@@ -184,4 +184,18 @@ fn contract_23_a_start_reads_regular_files_only() {
 fn make_pipe(path: &Path) {
     let made = Command::new("mkfifo").arg(path).status().unwrap();
     assert!(made.success());
+}
+
+#[test]
+fn contract_23_a_lost_sector_at_the_beginning_of_a_segment_costs_no_record() {
+    let upstream = Upstream::ok();
+    for (sector, value) in [(512, 0x00), (4_096, 0x5a)] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let path = left_behind(&upstream, &backend, &folder);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[..sector].fill(value);
+        std::fs::write(&path, &bytes).unwrap();
+        let _stack = delivered(&upstream, &backend, &folder);
+        assert_eq!(stored(&backend).len(), 2 * CALLS, "{sector}");
+    }
 }

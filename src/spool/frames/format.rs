@@ -1,7 +1,8 @@
 //! The bytes of a file of frames (integers are little-endian):
 //!
 //! ```text
-//! file header, twice:  "MONSPL02"  marker[8]  reserved[12]  checksum of the 28 bytes before
+//! file header:         "MONSPL02"  marker[8]  reserved[12]  checksum of the 28 bytes before
+//! zeros up to the next sector, which begins with a copy of the file header
 //! frame:               marker[8]  ordinal[4]  length[4]  checksum of the content[4]  checksum of the 20 before
 //!                      content[length]
 //! ```
@@ -9,16 +10,19 @@
 //! The marker is random, differs from file to file and never leaves the disk. So no content can hold a frame of
 //! its own file, whoever wrote it, and behind damage the next marker with a right checksum is a frame for certain.
 //! A block that a disk writes to the wrong file has another marker. The ordinal says how many frames were before
-//! this one, so that damage does not move the acknowledgements of later records. One copy of the header suffices;
-//! without either, the first frame names the marker.
+//! this one, so that damage does not move the acknowledgements of later records. One copy of the header suffices,
+//! and no lost sector takes both with it. Without either, a frame names the marker whose record has an id that no
+//! client knows ([`crate::spool::chain_file::known_gateways`]).
 
 use uuid::Uuid;
 
 pub(super) const MAGIC: &[u8; 8] = b"MONSPL02";
 /// Bytes of one copy of the file header.
-pub(super) const HEADER_COPY: usize = 32;
+const HEADER_COPY: usize = 32;
+/// Offset of its second copy: another sector, whatever the size of the disk's.
+const SECOND_COPY: usize = 4096;
 /// Bytes before the first frame.
-pub(crate) const HEADER: u64 = 2 * HEADER_COPY as u64;
+pub(crate) const HEADER: u64 = (SECOND_COPY + HEADER_COPY) as u64;
 /// Bytes of a frame before its content.
 pub(crate) const FRAME_HEADER: usize = 24;
 /// Longest content of a frame; a greater length is damage.
@@ -44,7 +48,8 @@ impl Marker {
 /// The header of a file of frames.
 pub(crate) fn file_header(marker: Marker) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
-    let (one, other) = header.split_at_mut(HEADER_COPY);
+    let (start, other) = header.split_at_mut(SECOND_COPY);
+    let one = &mut start[..HEADER_COPY];
     one[..8].copy_from_slice(MAGIC);
     one[8..16].copy_from_slice(&marker.0);
     let checksum = crc32fast::hash(&one[..HEADER_COPY - 4]);
@@ -53,8 +58,15 @@ pub(crate) fn file_header(marker: Marker) -> [u8; HEADER as usize] {
     header
 }
 
+/// The marker in the first bytes of a file; None if neither copy of its header is whole.
+pub(super) fn marker_of(start: &[u8]) -> Option<Marker> {
+    let copies = [0, SECOND_COPY].into_iter();
+    let copies = copies.filter_map(|at| start.get(at..at + HEADER_COPY));
+    copies.filter_map(marker_in).next()
+}
+
 /// The marker in a copy of the file header; None if the copy is not whole.
-pub(super) fn marker_in(copy: &[u8]) -> Option<Marker> {
+fn marker_in(copy: &[u8]) -> Option<Marker> {
     let (content, checksum) = copy.split_last_chunk()?;
     let is_whole = content.starts_with(MAGIC)
         && content[16..].iter().all(|byte| *byte == 0)

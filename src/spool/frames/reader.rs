@@ -1,18 +1,19 @@
 //! Reads a file of frames in order and goes on behind damage: whatever is wrong with some bytes costs the frames
 //! that they are part of, and no other. A sector that the disk cannot read any more counts as such bytes.
 
-use super::first_format;
-use super::format::{FRAME_HEADER, FrameHeader, HEADER, HEADER_COPY, Marker, frame, marker_in};
+use super::first_format::{self, Origins};
+use super::format::{FRAME_HEADER, FrameHeader, HEADER, Marker, frame, marker_of};
 use super::window::{WINDOW, Window};
+use crate::spool::chain_file::known_gateways;
 use crate::spool::disk;
 use memchr::memmem;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes that are checked for each byte searched in a file of the first format, whose frames cannot be told from
 /// their content for certain.
-const MAX_CHECKED: u64 = 16;
+pub(super) const MAX_CHECKED: u64 = 16;
 
 /// A whole frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,21 +76,26 @@ impl Format {
 
 /// Reads the frames of one file in order.
 pub(crate) struct FrameReader {
-    source: Window,
-    format: Format,
+    path: PathBuf,
+    pub(super) source: Window,
+    pub(super) format: Format,
     offset: u64,
     /// Counts the frames of a file that does not number them; None behind damage.
     count: Option<u32>,
+    /// For frames without a marker; what the folder tells is read at the first damage.
+    origins: Option<Origins>,
 }
 
 impl FrameReader {
     /// Opens a file of frames; `InvalidData` if it is none.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut reader = Self {
+            path: path.into(),
             source: Window::new(disk::open(path)?),
             format: Format::Empty,
             offset: 0,
             count: Some(0),
+            origins: None,
         };
         let end = reader.length()?;
         reader.format = reader.detect(end)?.ok_or(io::ErrorKind::InvalidData)?;
@@ -129,9 +135,19 @@ impl FrameReader {
         let Some(frame) = self.frame_at(self.offset, end)? else {
             return self.skip(end);
         };
+        if self.format == Format::First && self.count.is_some() {
+            self.origins().learn(&frame.content);
+        }
         self.offset = frame.place.end;
         self.count = self.count.map(|count| count.saturating_add(1));
         Ok(NextFrame::Whole(frame))
+    }
+
+    /// The gateways whose frames are certain.
+    pub(super) fn origins(&mut self) -> &mut Origins {
+        let path = &self.path;
+        let known = || Origins::new(known_gateways(path));
+        self.origins.get_or_insert_with(known)
     }
 
     /// Moves behind bytes that are no frame.
@@ -153,7 +169,7 @@ impl FrameReader {
     // --- Frames ---
 
     /// The whole frame at an offset, if there is one.
-    fn frame_at(&mut self, at: u64, end: u64) -> io::Result<Option<Frame>> {
+    pub(super) fn frame_at(&mut self, at: u64, end: u64) -> io::Result<Option<Frame>> {
         let (header, length) = match self.format {
             Format::Empty => return Ok(None),
             Format::First => {
@@ -207,7 +223,7 @@ impl FrameReader {
         }))
     }
 
-    fn header(&mut self, at: u64, end: u64) -> io::Result<Option<FrameHeader>> {
+    pub(super) fn header(&mut self, at: u64, end: u64) -> io::Result<Option<FrameHeader>> {
         Ok(FrameHeader::parse(self.source.bytes(
             at,
             FRAME_HEADER,
@@ -245,7 +261,7 @@ impl FrameReader {
     }
 
     /// The first whole frame of the first format from `from` on, as far as one can tell.
-    fn find_likely(&mut self, from: u64, end: u64) -> io::Result<Option<u64>> {
+    pub(super) fn find_likely(&mut self, from: u64, end: u64) -> io::Result<Option<u64>> {
         let mut budget = MAX_CHECKED * (end - from.min(end)) + WINDOW as u64;
         let mut from = from;
         while from + first_format::PROBE as u64 <= end {
@@ -263,7 +279,9 @@ impl FrameReader {
                         return Ok(None);
                     };
                     budget = left;
-                    if self.frame_at(at, end)?.is_some() {
+                    if let Some(frame) = self.frame_at(at, end)?
+                        && (self.origins().is_unknown() || self.origins().include(&frame.content))
+                    {
                         return Ok(Some(at));
                     }
                 }
@@ -284,6 +302,7 @@ impl FrameReader {
             Format::First => match self.first_header(start, end)? {
                 Some((length, _)) => {
                     start + first_format::FRAME_HEADER as u64 + u64::from(length) > end
+                        && !self.is_whole_but_for_length(start, end)?
                 }
                 None => end - start < first_format::FRAME_HEADER as u64,
             },
@@ -302,6 +321,16 @@ impl FrameReader {
         Ok(is_beginning || !self.source.find_content(start, end)?)
     }
 
+    /// Whether the rest of a file of the first format is a whole frame but for its length.
+    fn is_whole_but_for_length(&mut self, start: u64, end: u64) -> io::Result<bool> {
+        let from = start + first_format::FRAME_HEADER as u64;
+        let length = u32::try_from(end.saturating_sub(from)).unwrap_or(u32::MAX);
+        let content = self.source.read(from, length as usize, end)?;
+        let header = self.first_header(start, end)?;
+        let expected = first_format::checksum(length, &content);
+        Ok(header.is_some_and(|(_, checksum)| checksum == expected))
+    }
+
     // --- The beginning ---
 
     /// The format of the file; None if it is not a file of frames.
@@ -310,27 +339,20 @@ impl FrameReader {
         if start.starts_with(first_format::MAGIC) {
             return Ok(Some(Format::First));
         }
-        if start.len() < HEADER as usize {
-            let magic = &start[..start.len().min(super::format::MAGIC.len())];
-            let known = [super::format::MAGIC, first_format::MAGIC];
-            let is_beginning = known.iter().any(|known| known.starts_with(magic));
-            return Ok(is_beginning.then_some(Format::Empty));
+        if let Some(marker) = marker_of(&start) {
+            return Ok(Some(match start.len() < HEADER as usize {
+                true => Format::Empty,
+                false => Format::Marked(marker),
+            }));
         }
-        if let Some(marker) = start.chunks_exact(HEADER_COPY).find_map(marker_in) {
-            return Ok(Some(Format::Marked(marker)));
+        let magic = &start[..start.len().min(super::format::MAGIC.len())];
+        let known = [super::format::MAGIC, first_format::MAGIC];
+        let is_beginning = known.iter().any(|known| known.starts_with(magic));
+        let is_short = start.len() < HEADER as usize;
+        // Where the file had grown before its bytes came, they are zeros.
+        if is_short && is_beginning || !self.source.find_content(0, end)? {
+            return Ok(Some(Format::Empty));
         }
-        // The header is damaged: the first frame stands for it.
-        let marker = self.header(HEADER, end)?.map(|header| header.marker);
-        let formats = marker
-            .map(Format::Marked)
-            .into_iter()
-            .chain([Format::First]);
-        for format in formats {
-            self.format = format;
-            if self.frame_at(format.header(), end)?.is_some() {
-                return Ok(Some(format));
-            }
-        }
-        Ok(None)
+        self.detect_by_frames(end)
     }
 }

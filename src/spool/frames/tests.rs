@@ -4,12 +4,14 @@
 use super::first_format;
 use super::format::{FRAME_HEADER, HEADER, Marker, file_header, frame};
 use super::reader::{FrameReader, NextFrame};
-use crate::spool::record_codec;
+use crate::spool::chain_file::Owner;
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::tests::samples::sample_record;
+use crate::spool::{disk, record_codec};
 use std::io::Write as _;
 use std::path::Path;
 use support::stack::Folder;
+use uuid::Uuid;
 
 /// Writes a segment whose frames have these contents.
 pub(in crate::spool) fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
@@ -61,7 +63,10 @@ fn read(bytes: &[u8]) -> Found {
 }
 
 fn try_read(bytes: &[u8]) -> Option<Found> {
-    let folder = Folder::new();
+    try_read_in(&Folder::new(), bytes)
+}
+
+fn try_read_in(folder: &Folder, bytes: &[u8]) -> Option<Found> {
     let file = folder.path().join("x");
     std::fs::write(&file, bytes).unwrap();
     let mut reader = FrameReader::open(&file).ok()?;
@@ -121,7 +126,9 @@ fn frames_come_back_in_order() {
 #[test]
 fn contract_23_any_wrong_bit_costs_the_frame_it_is_in_and_is_noticed() {
     let (whole, ends) = file();
-    for bit in 0..whole.len() * 8 {
+    // Each copy of the header, and the frames.
+    let places = (0..40).chain(4_090..whole.len());
+    for bit in places.flat_map(|byte| byte * 8..byte * 8 + 8) {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let (found, touched) = (read(&bytes), frame_at(&ends, bit / 8));
@@ -206,17 +213,97 @@ fn contract_23_what_looks_like_an_end_is_damage_if_a_whole_frame_follows() {
 }
 
 #[test]
-fn contract_23_a_damaged_file_header_costs_no_frame_and_a_lost_one_is_noticed() {
+fn contract_23_a_lost_sector_at_the_beginning_costs_no_frame() {
     let (whole, ends) = file();
-    for lost in [0..32, 32..64, 0..64] {
-        let mut bytes = whole.clone();
-        bytes[lost].fill(0);
-        assert_eq!(read(&bytes).whole, numbered(|_| true));
+    let header = HEADER as usize;
+    for lost in [0..32, 0..512, 0..4_096, 4_096..header, 0..header] {
+        for value in [0x00, 0xff, 0x5a] {
+            let mut bytes = whole.clone();
+            bytes[lost.clone()].fill(value);
+            let found = read(&bytes);
+            assert_eq!(found.whole, numbered(|_| true), "{lost:?} {value}");
+        }
     }
+    // Nothing tells frames from texts any more.
     let mut bytes = whole;
     bytes[..ends[0]].fill(0);
     assert_eq!(try_read(&bytes), None);
     assert_eq!(try_read(b"nonsense"), None);
+    assert_eq!(read(&[0; 10_000]).torn, Some(0), "nothing was ever written");
+}
+
+/// A record of this gateway, whose text holds these bytes.
+fn entry(gateway: u128, text: &[u8]) -> Vec<u8> {
+    let mut record = sample_record(512);
+    record.chain.as_mut().unwrap().gateway = Uuid::from_u128(gateway);
+    let mut content = Vec::new();
+    record_codec::encode(&record, &mut content);
+    [&content, text].concat()
+}
+
+/// A folder whose spool has that gateway.
+fn folder_of(gateway: u128) -> std::sync::Arc<Folder> {
+    let folder = Folder::new();
+    let owner = Owner {
+        gateway: Uuid::from_u128(gateway),
+        boot: Uuid::nil(),
+        ended: false,
+    };
+    let file = disk::open_update(&folder.path().join("chain")).unwrap();
+    owner.write(&file).unwrap();
+    folder
+}
+
+#[test]
+fn contract_23_without_any_header_the_records_of_this_gateway_are_found_and_no_text() {
+    let (ours, theirs) = (Marker::random(), Marker([7; 8]));
+    let mut forged = Vec::new();
+    for ordinal in 0..5 {
+        frame(&mut forged, theirs, ordinal, |out| {
+            out.extend(entry(8, b""))
+        });
+    }
+    let mut bytes = file_header(ours).to_vec();
+    for ordinal in 0..4 {
+        frame(&mut bytes, ours, ordinal, |out| {
+            out.extend(entry(9, &forged))
+        });
+    }
+    bytes[..HEADER as usize + FRAME_HEADER].fill(0);
+    for (gateway, expected) in [(9, vec![Some(1), Some(2), Some(3)]), (10, vec![])] {
+        let folder = folder_of(gateway);
+        let found = try_read_in(&folder, &bytes).map_or(Vec::new(), |found| found.whole);
+        let ordinals: Vec<_> = found.iter().map(|(ordinal, _)| *ordinal).collect();
+        assert_eq!(ordinals, expected);
+    }
+}
+
+#[test]
+fn contract_23_no_text_of_an_earlier_version_becomes_a_record() {
+    let mut forged = Vec::new();
+    for _ in 0..3 {
+        first_format::frame(&mut forged, &entry(8, b""));
+    }
+    let mut bytes = first_format::MAGIC.to_vec();
+    let mut starts = Vec::new();
+    for _ in 0..3 {
+        starts.push(bytes.len());
+        first_format::frame(&mut bytes, &entry(9, &forged));
+    }
+    let folder = folder_of(9);
+    for (damaged, start) in starts.into_iter().enumerate() {
+        // Its length, its checksum, its content, all of its header.
+        for place in [0..1, 5..6, 20..21, 0..8] {
+            let mut bytes = bytes.clone();
+            let places = start + place.start..start + place.end;
+            bytes[places].iter_mut().for_each(|byte| *byte ^= 1);
+            let found = try_read_in(&folder, &bytes).unwrap();
+            assert_eq!(found.whole.len(), 2, "{damaged} {place:?}");
+            for (_, content) in found.whole {
+                assert!(content == entry(9, &forged), "{damaged} {place:?}");
+            }
+        }
+    }
 }
 
 #[test]

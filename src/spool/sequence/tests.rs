@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::spool::chain_file::COPY;
 use crate::spool::tests::samples::sample_record;
 use support::stack::Folder;
 

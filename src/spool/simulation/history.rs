@@ -400,7 +400,7 @@ impl History {
 
 fn bounds(chance: &mut Chance) -> SpoolBounds {
     SpoolBounds {
-        bytes: [1 << 30, 1 << 30, 6_000][chosen(chance, 3)],
+        bytes: [1 << 30, 1 << 30, 14_000][chosen(chance, 3)],
         age: Duration::from_secs([7 * 86_400, 3_600][chosen(chance, 2)]),
         memory: [1 << 20, 3_000][chosen(chance, 2)],
         concurrency: 1 + chosen(chance, 3),

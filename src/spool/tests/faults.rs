@@ -33,7 +33,7 @@ async fn contract_23_what_an_earlier_process_left_is_counted_when_it_is_dropped_
     world.spool.wait_durable(receipt).await;
     let left = copy(folder.path());
     let bounds = SpoolBounds {
-        bytes: 4_000,
+        bytes: 8_000,
         memory: 1,
         ..BOUNDS
     };

@@ -1,0 +1,114 @@
+//! The file `chain` in a spool's folder: whose folder it is, and the numbers of removed segments
+//! ([`super::sequence`]). Three blocks, each with a checksum, are written in place. A copy of each lies in another
+//! sector, so that neither a damaged block nor a lost sector costs the gateway's id or a number.
+
+use super::disk::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+pub(super) const FILE_NAME: &str = "chain";
+const MAGIC: &[u8; 8] = b"MONCHN01";
+pub(super) const BLOCK: usize = 64;
+/// Bytes of a block before its checksum.
+pub(super) const CONTENT: usize = BLOCK - 4;
+/// Offset of the block that says who wrote the file.
+const OWNER: u64 = 0;
+/// Offset of the block with the highest number on disk.
+pub(super) const ON_DISK: u64 = BLOCK as u64;
+/// Offset of the block with the highest number sent before it was on disk.
+pub(super) const EARLY: u64 = 2 * BLOCK as u64;
+/// From a block to its copy. Versions up to 4.1 have none, and leave those there are as they find them.
+pub(super) const COPY: u64 = 4096;
+
+/// The start of the names of the folders inside the configured one that hold a spool each.
+const BESIDE: &str = "beside-";
+const INCOMING: &str = "incoming";
+
+/// Who wrote the file.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    pub(super) gateway: Uuid,
+    pub(super) boot: Uuid,
+    /// The process ended in order.
+    pub(super) ended: bool,
+}
+
+impl Owner {
+    pub(super) fn read(file: &File) -> Option<Self> {
+        let content = read_block(file, OWNER).filter(|content| content.starts_with(MAGIC))?;
+        Some(Self {
+            gateway: Uuid::from_slice(&content[8..24]).ok()?,
+            boot: Uuid::from_slice(&content[24..40]).ok()?,
+            ended: content[40] == 1,
+        })
+    }
+
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        let mut content = [0; CONTENT];
+        content[..8].copy_from_slice(MAGIC);
+        content[8..24].copy_from_slice(self.gateway.as_bytes());
+        content[24..40].copy_from_slice(self.boot.as_bytes());
+        content[40] = u8::from(self.ended);
+        write_block(file, OWNER, content)
+    }
+}
+
+/// The gateways of the spool that a file belongs to: that of its folder, and those of the folders of other processes
+/// with the same configuration, whose records it may hold. No client knows their ids.
+pub(super) fn known_gateways(file: &Path) -> Vec<Uuid> {
+    let mut folder = file.parent().unwrap_or(file);
+    let is_inside = |folder: &Path| {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name == INCOMING || name.starts_with(BESIDE))
+    };
+    let mut folders = vec![folder.to_owned()];
+    while is_inside(folder) {
+        folder = folder.parent().unwrap_or(folder);
+        folders.push(folder.to_owned());
+    }
+    folders.extend(beside(folder));
+    folders.iter().filter_map(|it| gateway_of(it)).collect()
+}
+
+fn beside(folder: &Path) -> Vec<PathBuf> {
+    let mut found = disk::list(folder).unwrap_or_default();
+    found.retain(|path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(BESIDE))
+    });
+    found
+}
+
+fn gateway_of(folder: &Path) -> Option<Uuid> {
+    let file = disk::open(&folder.join(FILE_NAME)).ok()?;
+    Owner::read(&file).map(|owner| owner.gateway)
+}
+
+/// The content of a block, or of its copy if the block is damaged.
+pub(super) fn read_block(file: &File, at: u64) -> Option<[u8; CONTENT]> {
+    read_copy(file, at).or_else(|| read_copy(file, at + COPY))
+}
+
+fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
+    let mut block = [0; BLOCK];
+    let read = file.read_at(&mut block, at).ok()?;
+    let (content, check) = block.split_first_chunk()?;
+    (read == BLOCK && crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
+}
+
+pub(super) fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
+    let mut block = [0; BLOCK];
+    block[..CONTENT].copy_from_slice(&content);
+    block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
+    file.write_at(&block, at)?;
+    file.write_at(&block, at + COPY)
+}
+
+/// How many blocks of a file of that length are there and not whole.
+pub(super) fn damaged_blocks(file: &File, length: u64) -> u64 {
+    let blocks = [OWNER, ON_DISK, EARLY].into_iter();
+    let blocks = blocks.flat_map(|at| [at, at + COPY]);
+    let damaged = blocks.filter(|at| *at < length && read_copy(file, *at).is_none());
+    damaged.count() as u64
+}
