@@ -112,7 +112,7 @@ fn index_and_buffer_agree_whatever_the_writer_has_taken() {
 
 #[test]
 fn a_segment_that_is_dropped_leaves_nothing_behind_but_its_file() {
-    let policy = EvictionPolicy::new(4_000, Duration::from_secs(3_600));
+    let policy = EvictionPolicy::new(8_000, Duration::from_secs(3_600));
     let mut state = state(policy, 500, true);
     state.push(message(100).into(), 0).unwrap();
     let mut dropped = None;
