@@ -27,8 +27,8 @@ pub(super) enum SpoolCommand {
     /// A file of the spool that cannot be read whole is kept with the suffix .damaged; everything else in it is
     /// delivered. This command reads such files again: after a newer version of this program was installed, or a
     /// file was restored from a copy under its name. A running gateway delivers what is put back within a second or
-    /// two, and the backend stores no record twice. A file that is done with gets the suffix .repaired; delete it
-    /// when nobody needs it any more. No text and no key is shown.
+    /// two, and the backend stores no record twice. A file that is done with gets the suffix .repaired, or .unreadable
+    /// if nothing in it can be read; delete it when nobody needs it any more. No text and no key is shown.
     Repair(SpoolArgs),
 }
 
@@ -135,6 +135,7 @@ impl SpoolArgs {
         if self.json {
             let value = json!({
                 "files": done.files,
+                "unreadable": done.unreadable,
                 "left": done.left,
                 "in_use": done.in_use,
                 "put_back": done.put_back,
@@ -145,6 +146,7 @@ impl SpoolArgs {
         [
             ("records put back", done.put_back),
             ("files done with (.repaired)", done.files),
+            ("files with nothing readable (.unreadable)", done.unreadable),
             ("files left as they are", done.left),
             ("files still in use", done.in_use),
             ("unreadable bytes", done.unreadable_bytes),

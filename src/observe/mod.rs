@@ -5,6 +5,7 @@ pub mod events;
 mod labels;
 mod log_budget;
 pub mod logging;
+mod loss_lines;
 mod metrics;
 mod stderr;
 mod throttle;

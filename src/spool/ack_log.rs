@@ -63,9 +63,20 @@ pub(super) fn remove(folder: &Path, id: SegmentId, segment: &Path) {
     };
 }
 
-/// The acknowledged ordinals of a segment; none if the file is missing.
-pub(super) fn read(folder: &Path, id: SegmentId) -> Acknowledged {
-    read_file(&path(folder, id)).unwrap_or_default()
+/// The acknowledged ordinals of a segment; none if the file is missing or not a regular one.
+pub(super) fn read(folder: &Path, id: SegmentId) -> io::Result<Acknowledged> {
+    read_if_there(&path(folder, id))
+}
+
+/// The entries of a log; none if the file is missing or not a regular one.
+pub(super) fn read_if_there(path: &Path) -> io::Result<Acknowledged> {
+    match read_file(path) {
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(Acknowledged::default()),
+            kind => Err(io::Error::new(kind, format!("{}: {error}", path.display()))),
+        },
+        read => read,
+    }
 }
 
 /// The entries of a log; damaged ones are counted.
@@ -112,7 +123,7 @@ mod tests {
             std::fs::write(path(folder.path(), 1), bytes).unwrap();
             let mut expected = vec![0, 1, 2];
             expected.remove(bit / 64);
-            let found = read(folder.path(), 1);
+            let found = read(folder.path(), 1).unwrap();
             assert_eq!((found.ordinals, found.damaged), (expected, 8), "{bit}");
         }
     }
@@ -121,18 +132,18 @@ mod tests {
     fn what_was_written_whole_is_read_and_nothing_else() {
         let folder = Folder::unmade();
         std::fs::create_dir_all(folder.path()).unwrap();
-        assert_eq!(read(folder.path(), 1), Acknowledged::default());
+        assert_eq!(read(folder.path(), 1).unwrap(), Acknowledged::default());
         append(folder.path(), 1, &[0, 7]).unwrap();
         append(folder.path(), 1, &[3]).unwrap();
-        assert_eq!(read(folder.path(), 1).ordinals, [0, 7, 3]);
+        assert_eq!(read(folder.path(), 1).unwrap().ordinals, [0, 7, 3]);
         let mut bytes = std::fs::read(path(folder.path(), 1)).unwrap();
         bytes[9] ^= 1;
         bytes.extend_from_slice(&[0; 11]);
         std::fs::write(path(folder.path(), 1), bytes).unwrap();
         // An entry with a wrong bit, and one of zeros; half an entry is what an interrupted write leaves.
-        let found = read(folder.path(), 1);
+        let found = read(folder.path(), 1).unwrap();
         assert_eq!((found.ordinals, found.damaged), (vec![0, 3], 16));
         append(folder.path(), 1, &[5]).unwrap();
-        assert_eq!(read(folder.path(), 1).ordinals, [0, 3, 5]);
+        assert_eq!(read(folder.path(), 1).unwrap().ordinals, [0, 3, 5]);
     }
 }

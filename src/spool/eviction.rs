@@ -5,6 +5,7 @@ use super::frames::reader::{FrameReader, NextFrame};
 use super::segment::SegmentId;
 use super::segment_index::{SegmentEntry, SegmentIndex};
 use super::shares::Share;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -72,20 +73,29 @@ pub(super) struct UnreadSegment {
 impl UnreadSegment {
     /// Counts the records that are lost with the file.
     pub(super) fn count(&self, path: &Path) -> Option<Dropped> {
-        let mut reader = FrameReader::open(path).ok()?;
-        let end = reader.length().ok()?;
-        let mut frames = 0_u64;
-        loop {
-            match reader.next(end).ok()? {
-                // Those that are damaged are lost too.
-                NextFrame::Whole(frame) => {
-                    frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
-                }
-                NextFrame::Damaged(place) => frames += u64::from(place.end == end),
-                NextFrame::Torn(_) | NextFrame::End => break,
+        let lost = match count_frames(path) {
+            Ok(frames) => frames.saturating_sub(self.known),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            // It cannot be told how many they are: it is one at least.
+            Err(_) => 1,
+        };
+        Dropped::new(self.reason, lost)
+    }
+}
+
+/// The frames of a segment, with those that are damaged.
+fn count_frames(path: &Path) -> io::Result<u64> {
+    let mut reader = FrameReader::open(path)?;
+    let end = reader.length()?;
+    let mut frames = 0_u64;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(frame) => {
+                frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
             }
+            NextFrame::Damaged(place) => frames += u64::from(place.end == end),
+            NextFrame::Torn(_) | NextFrame::End => return Ok(frames),
         }
-        Dropped::new(self.reason, frames.saturating_sub(self.known))
     }
 }
 

@@ -161,17 +161,30 @@ impl Latest {
     }
 
     /// The highest number in the newest of these segments that has any.
-    pub(super) fn in_segments(folder: &Path, ids: &[SegmentId]) -> Option<Self> {
-        ids.iter().rev().find_map(|id| highest(folder, *id))
+    ///
+    /// # Errors
+    /// When one of them cannot be read now: a number might be given twice.
+    pub(super) fn in_segments(folder: &Path, ids: &[SegmentId]) -> io::Result<Option<Self>> {
+        for id in ids.iter().rev() {
+            let found = match highest(folder, *id) {
+                // It was set aside.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                found => found?,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 }
 
-fn highest(folder: &Path, id: SegmentId) -> Option<Latest> {
-    let mut reader = FrameReader::open(&segment::path(folder, id)).ok()?;
-    let end = reader.length().ok()?;
+fn highest(folder: &Path, id: SegmentId) -> io::Result<Option<Latest>> {
+    let mut reader = FrameReader::open(&segment::path(folder, id))?;
+    let end = reader.length()?;
     let mut highest = (0, Vec::new());
     loop {
-        match reader.next(end).ok()? {
+        match reader.next(end)? {
             // Dead letters that were replayed have numbers from long ago.
             NextFrame::Whole(frame) => match record_codec::sequence(&frame.content) {
                 Some(sequence) if sequence > highest.0 => highest = (sequence, frame.content),
@@ -181,7 +194,8 @@ fn highest(folder: &Path, id: SegmentId) -> Option<Latest> {
             NextFrame::Torn(_) | NextFrame::End => break,
         }
     }
-    Latest::of_record(&record_codec::decode(&highest.1)?)
+    let record = record_codec::decode(&highest.1);
+    Ok(record.and_then(|record| Latest::of_record(&record)))
 }
 
 /// The file `chain` of a folder.

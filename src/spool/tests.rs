@@ -361,3 +361,4 @@ async fn a_folder_has_one_owner() {
 mod chain;
 mod damage;
 mod faults;
+mod refusals;

@@ -14,12 +14,15 @@ use super::eviction::{DropReason, Dropped, Evicted};
 use super::fault_points::{self, FaultPoint};
 use super::frames::format;
 use super::recovery::incoming::IncomingReader;
+use super::recovery::salvage;
 use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
 use super::system::now_ms;
-use crate::observe::events::{DeadLettersLost, SpoolThreadPanicked};
+use crate::observe::events::{
+    DeadLettersLost, SpoolThreadPanicked, say_last_spool_losses, say_spool_losses,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,6 +107,7 @@ impl Writer {
         loop {
             match catch_unwind(AssertUnwindSafe(|| {
                 self.wait();
+                say_spool_losses();
                 self.round()
             })) {
                 Ok(Round::Last) => return,
@@ -236,6 +240,7 @@ impl Writer {
             let unacked = self.core.lock().figures(now_ms()).records;
             self.core.log_unwritten(unwritten.min(unacked));
         }
+        say_last_spool_losses();
     }
 
     // --- Upkeep: a failure costs a record sent twice or a file that stays, never a record ---
@@ -311,6 +316,7 @@ impl Writer {
         ack_log::remove(&self.folder, id, &path);
         fault_points::reached(FaultPoint::Delete);
         let _ = disk::remove(&path);
+        salvage::forget(&self.folder, id);
         fault_points::reached(FaultPoint::Deleted);
     }
 }

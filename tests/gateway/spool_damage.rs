@@ -126,7 +126,8 @@ fn contract_23_a_wrong_bit_in_a_segment_costs_the_record_it_is_in_and_is_said() 
 #[test]
 fn contract_23_a_segment_of_the_last_release_is_delivered_and_a_wrong_bit_there_costs_its_record() {
     let upstream = Upstream::ok();
-    for damaged in [None, Some(3)] {
+    // The last release may have met the damage itself and kept the file.
+    for (damaged, was_kept) in [(None, false), (Some(3), false), (Some(3), true)] {
         let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
         let path = left_behind(&upstream, &backend, &folder);
         let bytes = std::fs::read(&path).unwrap();
@@ -143,6 +144,9 @@ fn contract_23_a_segment_of_the_last_release_is_delivered_and_a_wrong_bit_there_
             old.extend_from_slice(content);
         }
         std::fs::write(&path, &old).unwrap();
+        if was_kept {
+            std::fs::hard_link(&path, path.with_extension("damaged")).unwrap();
+        }
         let stack = delivered(&upstream, &backend, &folder);
         let lost = usize::from(damaged.is_some());
         eventually("all others arrive", || {
@@ -179,6 +183,21 @@ fn contract_23_a_start_reads_regular_files_only() {
     make_pipe(&pipe);
     let _stack = delivered(&upstream, &backend, &folder);
     assert_eq!(stored(&backend).len(), 2 * CALLS);
+}
+
+#[test]
+fn contract_23_a_file_in_which_nothing_can_be_read_does_not_stay_for_ever() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(500)));
+    let folder = Folder::new();
+    let path = left_behind(&upstream, &backend, &folder);
+    std::fs::write(&path, [0x5a; 20_000]).unwrap();
+    let stack = delivered(&upstream, &backend, &folder);
+    let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+    assert_eq!(lost, 1.0, "one at least");
+    let done = spool("repair", &folder);
+    assert_eq!((&done["unreadable"], &done["left"]), (&1.into(), &0.into()));
+    assert_eq!(spool("status", &folder)["damaged_files"], 0);
+    assert!(path.with_extension("unreadable").exists());
 }
 
 fn make_pipe(path: &Path) {

@@ -1,12 +1,14 @@
 //! Events of records on their way to the backend, in the spool and out of it.
 
 use crate::observe::labels::TelemetryOutcome;
+use crate::observe::loss_lines::{LossLine, LossSum};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::warn;
 use monitor_model::Stage;
+use std::path::Path;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The delivery of a record has ended.
 pub struct RecordFinished<'a> {
@@ -71,16 +73,13 @@ pub struct SpoolLost {
 }
 
 impl SpoolLost {
-    /// Counts; says it at most once in ten seconds, with how often it came since.
+    /// Counts; says it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.lost(self.reason, self.count);
-        if let Some(times) = EVICTED.pass() {
-            log::error!(
-                target: "telemetry",
-                "{} records evicted from the spool undelivered, reason: {} (spool.max_bytes, spool.max_age; {times} times since the last line)",
-                self.count,
-                self.reason,
-            );
+        let kinds = EVICTED.iter().find(|(reason, _)| *reason == self.reason);
+        if let Some((_, line)) = kinds {
+            let due = line.add(self.count, Path::new(""), Instant::now());
+            due.iter().for_each(|sum| say_evicted(self.reason, sum));
         }
     }
 }
@@ -92,16 +91,10 @@ pub struct DeadLettersLost {
 }
 
 impl DeadLettersLost {
-    /// Counts; says it at most once in ten seconds, with how often it came since.
+    /// Counts; says it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.letters_lost.inc_by(self.count);
-        if let Some(count) = LETTERS.pass() {
-            log::error!(
-                target: "telemetry",
-                "{} dead letters evicted (spool.max_dead_bytes; {count} since the last line)",
-                self.count,
-            );
-        }
+        LETTERS.add(self.count, Path::new(""));
     }
 }
 
@@ -128,18 +121,11 @@ pub struct SpoolDamaged<'a> {
 }
 
 impl SpoolDamaged<'_> {
-    /// Counts and says it.
+    /// Counts; says it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.damaged.inc();
         metrics.spool.damaged_bytes.inc_by(self.bytes);
-        if let Some(count) = DAMAGED.pass() {
-            log::error!(
-                target: "telemetry",
-                "{} unreadable bytes in the spool's file {}; the file is kept with the suffix .damaged (see monitor spool repair; {count} since the last line)",
-                self.bytes,
-                self.file.display(),
-            );
-        }
+        DAMAGED.add(self.bytes, self.file);
     }
 }
 
@@ -152,18 +138,11 @@ pub struct SpoolAcknowledgementsDamaged<'a> {
 }
 
 impl SpoolAcknowledgementsDamaged<'_> {
-    /// Counts and says it.
+    /// Counts; says it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.damaged.inc();
         metrics.spool.damaged_bytes.inc_by(self.bytes);
-        if let Some(count) = ACKNOWLEDGEMENTS.pass() {
-            log::warn!(
-                target: "telemetry",
-                "{} unreadable bytes of acknowledgements in {}: their records are sent again ({count} since the last line)",
-                self.bytes,
-                self.file.display(),
-            );
-        }
+        ACKNOWLEDGEMENTS.add(self.bytes, self.file);
     }
 }
 
@@ -176,17 +155,10 @@ pub struct SpoolRecordsDamaged<'a> {
 }
 
 impl SpoolRecordsDamaged<'_> {
-    /// Counts and says it.
+    /// Counts; says it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.lost("damaged", self.count);
-        if let Some(count) = RECORDS.pass() {
-            log::error!(
-                target: "telemetry",
-                "{} records lost in damaged parts of the spool's file {} ({count} since the last line)",
-                self.count,
-                self.file.display(),
-            );
-        }
+        RECORDS.add(self.count, self.file);
     }
 }
 
@@ -209,11 +181,110 @@ impl SpoolDiskFailed<'_> {
     }
 }
 
-static DAMAGED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static ACKNOWLEDGEMENTS: LazyLock<Throttle> =
-    LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static RECORDS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static EVICTED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+/// A kind of loss, and how its line reads.
+struct Kind {
+    line: LossLine,
+    say: fn(&LossSum),
+}
+
+impl Kind {
+    fn add(&self, amount: u64, file: &Path) {
+        if let Some(sum) = self.line.add(amount, file, Instant::now()) {
+            (self.say)(&sum);
+        }
+    }
+}
+
+/// Says the losses that no line has said yet, once it is time for their lines. To be called now and then.
+pub fn say_spool_losses() {
+    say_each(LossLine::due);
+}
+
+/// Says the losses that no line has said yet: nobody is left to say them later.
+pub fn say_last_spool_losses() {
+    say_each(LossLine::rest);
+}
+
+fn say_each(take: fn(&LossLine, Instant) -> Option<LossSum>) {
+    let now = Instant::now();
+    for kind in [&DAMAGED, &ACKNOWLEDGEMENTS, &RECORDS, &LETTERS] {
+        take(&kind.line, now).iter().for_each(kind.say);
+    }
+    for (reason, line) in &EVICTED {
+        take(line, now)
+            .iter()
+            .for_each(|sum| say_evicted(reason, sum));
+    }
+}
+
+static EVICTED: [(&str, LossLine); 4] = [
+    ("full", LossLine::new()),
+    ("old", LossLine::new()),
+    ("disk", LossLine::new()),
+    ("share", LossLine::new()),
+];
+
+fn say_evicted(reason: &str, LossSum { amount, times, .. }: &LossSum) {
+    log::error!(
+        target: "telemetry",
+        "{amount} records evicted from the spool undelivered, reason: {reason} (spool.max_bytes, spool.max_age; {times} times since the last line)",
+    );
+}
+
+static LETTERS: Kind = Kind {
+    line: LossLine::new(),
+    say: |LossSum { amount, times, .. }| {
+        log::error!(
+            target: "telemetry",
+            "{amount} dead letters evicted (spool.max_dead_bytes; {times} times since the last line)",
+        );
+    },
+};
+
+static DAMAGED: Kind = Kind {
+    line: LossLine::new(),
+    say: |LossSum {
+              amount,
+              times,
+              file,
+          }| {
+        log::error!(
+            target: "telemetry",
+            "{amount} unreadable bytes in the spool's file {}; the file is kept with the suffix .damaged (see monitor spool repair; {times} damaged parts since the last line, of which this file has the latest)",
+            file.display(),
+        );
+    },
+};
+
+static ACKNOWLEDGEMENTS: Kind = Kind {
+    line: LossLine::new(),
+    say: |LossSum {
+              amount,
+              times,
+              file,
+          }| {
+        log::warn!(
+            target: "telemetry",
+            "{amount} unreadable bytes of acknowledgements in {}: their records are sent again ({times} damaged parts since the last line, of which this file has the latest)",
+            file.display(),
+        );
+    },
+};
+
+static RECORDS: Kind = Kind {
+    line: LossLine::new(),
+    say: |LossSum {
+              amount,
+              times,
+              file,
+          }| {
+        log::error!(
+            target: "telemetry",
+            "{amount} records lost in damaged parts of the spool's file {} ({times} damaged parts since the last line, of which this file has the latest)",
+            file.display(),
+        );
+    },
+};

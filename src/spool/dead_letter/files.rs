@@ -68,6 +68,8 @@ pub(crate) fn for_each_letter(
                 // Otherwise the next letter tells how many they were.
                 damage.letters += u64::from(place.end == end || !reader.format().has_ordinals());
             }
+            // A torn end, or damage that looks like one.
+            NextFrame::Torn(at) if !reader.format().has_ordinals() => damage.bytes += end - at,
             NextFrame::Torn(_) | NextFrame::End => return Ok(damage),
         }
     }

@@ -6,7 +6,7 @@ use super::encoding::EncodedLetter;
 use super::files;
 use super::store::DeadLetterStore;
 use crate::observe::Metrics;
-use crate::observe::events::DeadLettersLost;
+use crate::observe::events::{DeadLettersLost, SpoolRecordsDamaged};
 use crate::spool::disk::{self, File};
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
@@ -36,6 +36,8 @@ struct OpenFile {
     letters: Vec<EncodedLetter>,
     is_read: bool,
     damaged_bytes: u64,
+    /// Letters that were there, as far as it is known.
+    damaged_letters: u64,
     /// Keeps a replay from taking the file.
     _lock: File,
 }
@@ -118,9 +120,13 @@ impl DeadLetterImport {
                 letters: Vec::new(),
                 is_read: false,
                 damaged_bytes: 0,
+                damaged_letters: 0,
             })),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
+                // It is not known how many it had: it was one at least.
+                let (file, count) = (&path, 1);
+                SpoolRecordsDamaged { file, count }.emit(metrics);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -140,7 +146,14 @@ impl OpenFile {
                         None => self.damaged_bytes += frame.place.end - frame.place.start,
                     }
                 }
-                NextFrame::Damaged(place) => self.damaged_bytes += place.end - place.start,
+                NextFrame::Damaged(place) => {
+                    self.damaged_bytes += place.end - place.start;
+                    self.damaged_letters += 1;
+                }
+                // A torn end, or damage that looks like one.
+                NextFrame::Torn(at) if !self.reader.format().has_ordinals() => {
+                    self.damaged_bytes += self.end - at;
+                }
                 NextFrame::Torn(_) | NextFrame::End => self.is_read = true,
             }
         }
@@ -148,6 +161,10 @@ impl OpenFile {
     }
 
     fn finish(&self, metrics: &Metrics) -> io::Result<()> {
+        let (file, count) = (&self.path, self.damaged_letters);
+        if count > 0 {
+            SpoolRecordsDamaged { file, count }.emit(metrics);
+        }
         let finished = match self.damaged_bytes {
             0 => disk::remove(&self.path),
             bytes => damage::set_aside(&self.path, bytes, metrics),

@@ -105,6 +105,10 @@ impl KnownFile {
             }
         }
         if known.bytes < about.bytes {
+            if known.format == Format::First {
+                // It may be a damaged letter. It is counted when the store reads the file.
+                damage::keep_end(path, known.bytes)?;
+            }
             file.set_length(known.bytes)?;
         }
         Ok(known)

@@ -153,7 +153,9 @@ impl DeadLetterStore {
                     // Said once, whether or not it can be kept.
                     self.damage_kept.insert(path.clone(), now);
                     let count = now.letters.saturating_sub(kept.letters);
-                    SpoolRecordsDamaged { file: &path, count }.emit(metrics);
+                    if count > 0 {
+                        SpoolRecordsDamaged { file: &path, count }.emit(metrics);
+                    }
                     damage::keep(&path, now.bytes - kept.bytes, metrics)?;
                 }
             }

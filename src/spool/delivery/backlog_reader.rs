@@ -3,12 +3,11 @@
 
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::core::SpoolCore;
-use crate::spool::disk;
 use crate::spool::frames::damage;
 use crate::spool::frames::format::FRAME_HEADER;
 use crate::spool::frames::reader::{Frame, FrameReader, NextFrame};
 use crate::spool::record_codec;
-use crate::spool::recovery::incoming;
+use crate::spool::recovery::salvage;
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::{ReadCursor, RecordPosition};
 use crate::spool::state::{Chunk, State, length_of};
@@ -29,6 +28,8 @@ pub(crate) struct BacklogReader {
     open: Option<OpenSegment>,
     /// The newest segment of an earlier process, whose end may be torn.
     newest_found: Option<SegmentId>,
+    /// The segment that was salvaged last, also where that could not be noted.
+    salvaged: Option<SegmentId>,
 }
 
 struct OpenSegment {
@@ -78,6 +79,7 @@ impl BacklogReader {
             folder,
             open: None,
             newest_found,
+            salvaged: None,
         }
     }
 
@@ -231,11 +233,11 @@ impl BacklogReader {
     }
 
     /// Decides how to go on where no frame is.
-    fn stop_at(&self, segment: SegmentId, end: u64, stopped: io::Result<NextFrame>) -> Reached {
+    fn stop_at(&mut self, segment: SegmentId, end: u64, stopped: io::Result<NextFrame>) -> Reached {
         match stopped {
             Ok(NextFrame::End | NextFrame::Whole(_)) => Reached::End,
             // The last write of a process that was killed is not damage.
-            Ok(NextFrame::Torn(_)) if self.newest_found == Some(segment) => Reached::End,
+            Ok(NextFrame::Torn(_)) if self.may_be_torn(segment) => Reached::End,
             Ok(NextFrame::Torn(at)) => Reached::Damage(at..end),
             Ok(NextFrame::Damaged(place)) => self.salvage(segment, place, end),
             Err(error) => {
@@ -245,19 +247,33 @@ impl BacklogReader {
         }
     }
 
-    /// Frames of the first format do not say how many were before them, so that behind damage it is not known which
-    /// are acknowledged. All of them are put back into the spool once, and the segment ends where the damage begins.
-    fn salvage(&self, segment: SegmentId, place: Range<u64>, end: u64) -> Reached {
-        let path = segment::path(&self.folder, segment);
-        let has_ordinals = |open: &OpenSegment| open.reader.format().has_ordinals();
-        if place.end == end || self.open.as_ref().is_none_or(has_ordinals) {
+    /// Whether the end of a segment may be that of an interrupted write: the newest one's that was found, and one of
+    /// versions up to 4.1, which left such ends as they were.
+    fn may_be_torn(&self, segment: SegmentId) -> bool {
+        self.newest_found == Some(segment) || !self.has_ordinals()
+    }
+
+    fn has_ordinals(&self) -> bool {
+        let has = |open: &OpenSegment| open.reader.format().has_ordinals();
+        self.open.as_ref().is_none_or(has)
+    }
+
+    /// Where frames do not tell which of them are acknowledged, all that follow damage are put back into the spool
+    /// once, and the segment ends where the damage begins.
+    fn salvage(&mut self, segment: SegmentId, place: Range<u64>, end: u64) -> Reached {
+        if place.end == end || self.has_ordinals() {
             return Reached::Damage(place);
         }
-        if disk::about(&damage::kept_path(&path)).is_err()
-            && let Err(error) = incoming::put_back_from(&path, place.end, &self.folder)
-        {
-            self.core.log_disk_error(&error);
-            return Reached::Refused;
+        let is_done = self.salvaged == Some(segment) || salvage::is_salvaged(&self.folder, segment);
+        if !is_done {
+            if let Err(error) = salvage::salvage(&self.folder, segment, place.end) {
+                self.core.log_disk_error(&error);
+                return Reached::Refused;
+            }
+            self.salvaged = Some(segment);
+            if let Err(error) = salvage::note(&self.folder, segment) {
+                self.core.log_disk_error(&error);
+            }
         }
         Reached::Damage(place.start..end)
     }
@@ -316,6 +332,7 @@ mod tests {
     use super::*;
     use crate::observe::Metrics;
     use crate::spool::core::SpoolBounds;
+    use crate::spool::disk;
     use crate::spool::frames::tests::segment_of;
     use crate::spool::segment_index::SegmentIndex;
     use crate::spool::sequence::SequenceFile;

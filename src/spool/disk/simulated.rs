@@ -59,6 +59,10 @@ pub(crate) struct Faults {
     pub(crate) fails_sync: bool,
     /// The next sync of a file is confirmed and writes nothing.
     pub(crate) lies: bool,
+    /// So many files cannot be opened to be read: too many are open.
+    pub(crate) refused_opens: u64,
+    /// A file cannot have a second name.
+    pub(crate) no_links: bool,
 }
 
 struct Machine {
@@ -394,7 +398,14 @@ impl io::Write for File {
 }
 
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    with(|machine| machine.node_of(path)).map(File)
+    with(|machine| {
+        if machine.faults.refused_opens > 0 {
+            machine.faults.refused_opens -= 1;
+            return Err(io::Error::from_raw_os_error(24));
+        }
+        machine.node_of(path)
+    })
+    .map(File)
 }
 
 pub(crate) fn open_folder(_: &Path) -> io::Result<File> {
@@ -446,7 +457,7 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 pub(crate) fn about(path: &Path) -> io::Result<About> {
-    open(path)?.about()
+    with(|machine| machine.node_of(path).map(File))?.about()
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
@@ -463,6 +474,9 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
     with(|machine| {
         let node = machine.node_of(from)?;
+        if machine.faults.no_links {
+            return Err(io::Error::from_raw_os_error(1));
+        }
         if machine.node_of(to).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }

@@ -37,6 +37,14 @@ pub(crate) enum NextFrame {
     End,
 }
 
+/// Whether a file begins as the spool's files of any version do.
+pub(crate) fn names_a_format(path: &Path) -> io::Result<bool> {
+    let mut source = Window::new(disk::open(path)?);
+    let end = source.file_length()?;
+    let start = source.bytes(0, HEADER as usize, end)?;
+    Ok(memmem::find(start, b"MONSPL").is_some())
+}
+
 /// How the frames of a file are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {

@@ -115,11 +115,20 @@ pub(crate) fn put_back_from(path: &Path, offset: u64, spool: &Path) -> io::Resul
     let mut reader = FrameReader::open_at(path, offset, 0)?;
     let end = reader.length()?;
     let mut out = IncomingFile::create(&create_folder(spool)?)?;
+    let unfinished = out.path().to_owned();
+    let copied = copy_frames(&mut reader, end, &mut out).and_then(|()| out.publish());
+    copied.inspect_err(|_| {
+        // It is tried again: a full disk is not filled with attempts.
+        let _ = disk::remove(&unfinished);
+    })
+}
+
+fn copy_frames(reader: &mut FrameReader, end: u64, out: &mut IncomingFile) -> io::Result<()> {
     loop {
         match reader.next(end)? {
             NextFrame::Whole(frame) => out.append(&frame.content)?,
             NextFrame::Damaged(_) => {}
-            NextFrame::Torn(_) | NextFrame::End => return out.publish(),
+            NextFrame::Torn(_) | NextFrame::End => return Ok(()),
         }
     }
 }
@@ -194,6 +203,12 @@ impl IncomingReader {
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                     damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
+                    // It is not known how many it had: it was one at least.
+                    SpoolRecordsDamaged {
+                        file: &path,
+                        count: 1,
+                    }
+                    .emit(metrics);
                 }
                 Err(error) => return Err(error),
             }

@@ -4,13 +4,14 @@
 
 pub(super) mod incoming;
 pub(super) mod repair;
+pub(super) mod salvage;
 pub(super) mod takeover;
 
 use crate::observe::Metrics;
-use crate::observe::events::SpoolAcknowledgementsDamaged;
+use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
 use crate::spool::disk::{self, About, File};
 use crate::spool::frames::damage::{self, DAMAGED};
-use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::reader::{Format, FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
@@ -79,18 +80,24 @@ pub(crate) struct Recovered {
 }
 
 /// Reads the folder. A file with the name of a segment that is not one is set aside and logged.
+///
+/// # Errors
+/// When a file is there and the system does not let it be read: its records may be whole, and neither are they
+/// skipped, nor do new ones go before them.
 pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
-        let about = disk::about(&path)?;
-        if FrameReader::open(&path).is_err() {
-            damage::set_aside(&path, about.bytes, metrics)?;
-            ack_log::remove(folder, *id, &path);
+        if !is_readable(&path).map_err(|error| not_now(&path, &error))? {
+            set_aside(folder, *id, metrics)?;
             continue;
         }
-        let acked = ack_log::read(folder, *id);
+        if Some(id) == ids.last() {
+            cut_torn_end(&path).map_err(|error| not_now(&path, &error))?;
+        }
+        let about = disk::about(&path)?;
+        let acked = ack_log::read(folder, *id)?;
         if acked.damaged > 0 {
             SpoolAcknowledgementsDamaged {
                 file: &ack_log::path(folder, *id),
@@ -103,7 +110,7 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
     // A number is not given again, or what was set aside before would be in the way.
     let highest = newest_damaged(folder)?.max(ids.last().copied().unwrap_or(0));
     remove_stray_logs(folder, &ids)?;
-    let newest = Latest::in_segments(folder, &ids);
+    let newest = Latest::in_segments(folder, &ids)?;
     let (sequence_file, sequencer) = SequenceFile::open(folder, newest, metrics)?;
     Ok(Recovered {
         index,
@@ -112,6 +119,55 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
         next: highest + 1,
         newest: ids.last().copied(),
     })
+}
+
+/// Whether a file is one of frames.
+fn is_readable(path: &Path) -> io::Result<bool> {
+    match FrameReader::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
+        opened => opened.map(|_| true),
+    }
+}
+
+/// The error of a file that can perhaps be read later, or by somebody else.
+fn not_now(path: &Path, error: &io::Error) -> io::Error {
+    let path = path.display();
+    let text = format!(
+        "{path} cannot be read: {error}; its records are kept: mend what is in the way, or move the file out of the folder, and start again"
+    );
+    io::Error::new(error.kind(), text)
+}
+
+fn set_aside(folder: &Path, id: SegmentId, metrics: &Metrics) -> io::Result<()> {
+    let path = segment::path(folder, id);
+    damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
+    ack_log::remove(folder, id, &path);
+    // It is not known how many it had: it was one at least.
+    let (file, count) = (&path, 1);
+    SpoolRecordsDamaged { file, count }.emit(metrics);
+    Ok(())
+}
+
+/// Cuts off what an interrupted write left behind the last whole frame of the newest segment. Once there are newer
+/// segments, such an end would look like damage.
+fn cut_torn_end(path: &Path) -> io::Result<()> {
+    let mut reader = FrameReader::open(path)?;
+    if reader.format() == Format::First {
+        // It cannot be told from damage for certain, and stays as it is.
+        return Ok(());
+    }
+    let end = reader.length()?;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Torn(at) => {
+                let file = disk::open_append(path)?;
+                file.set_length(at)?;
+                return file.sync();
+            }
+            NextFrame::End => return Ok(()),
+            NextFrame::Whole(_) | NextFrame::Damaged(_) => {}
+        }
+    }
 }
 
 /// The numbers of a folder's segments in ascending order.
@@ -145,7 +201,7 @@ fn segment_file(about: &About) -> SegmentFile {
     }
 }
 
-/// Removes acknowledgement logs without a segment: they would acknowledge records of a later segment with
+/// Removes acknowledgement logs and marks without a segment: they would be taken for those of a later segment with
 /// the same number.
 fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
     for path in disk::list(folder)? {
@@ -154,8 +210,9 @@ fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
             .and_then(|stem| stem.to_str())
             .unwrap_or_default();
         let id = segment::id_of(&format!("{stem}.seg"));
-        let is_log = path.extension().is_some_and(|kind| kind == "ack");
-        if is_log && id.is_some_and(|id| ids.binary_search(&id).is_err()) {
+        let kind = path.extension();
+        let is_beside = kind.is_some_and(|kind| kind == "ack" || kind == salvage::SALVAGED);
+        if is_beside && id.is_some_and(|id| ids.binary_search(&id).is_err()) {
             disk::remove(&path)?;
         }
     }
@@ -226,7 +283,7 @@ impl FolderSummary {
     fn add_segment(&mut self, folder: &Path, id: SegmentId) -> io::Result<()> {
         let path = segment::path(folder, id);
         // The log is removed before its segment: read first, it is never missed where it counts.
-        let acked = ack_log::read(folder, id).ordinals.into_iter().collect();
+        let acked = ack_log::read(folder, id)?.ordinals.into_iter().collect();
         let Some(counted) = count_frames(&path, &acked)? else {
             return Ok(());
         };

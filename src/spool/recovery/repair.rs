@@ -7,7 +7,7 @@ use super::incoming::{self, IncomingFile};
 use crate::spool::dead_letter::encoding::record_bytes;
 use crate::spool::dead_letter::{files, replay};
 use crate::spool::frames::damage::DAMAGED;
-use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::reader::{self, FrameReader, NextFrame};
 use crate::spool::{ack_log, disk, record_codec};
 use std::collections::HashSet;
 use std::io;
@@ -15,13 +15,17 @@ use std::path::{Path, PathBuf};
 
 /// The extension of a file once everything readable in it was put back.
 const REPAIRED: &str = "repaired";
+/// The extension of a file in which nothing can be read.
+const UNREADABLE: &str = "unreadable";
 
 /// The outcome of a repair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// Files that were read to their end and are done with; they are kept with the suffix `.repaired`.
     pub files: u64,
-    /// Files that are no files of records, or hold records that this version cannot read; they stay as they are.
+    /// Files in which nothing can be read; they are kept with the suffix `.unreadable`.
+    pub unreadable: u64,
+    /// Files that hold what this version cannot read and a later one may; they stay as they are.
     pub left: u64,
     /// Files that a process is still reading.
     pub in_use: u64,
@@ -36,6 +40,7 @@ impl Repaired {
     pub fn and(self, other: Self) -> Self {
         Self {
             files: self.files + other.files,
+            unreadable: self.unreadable + other.unreadable,
             left: self.left + other.left,
             in_use: self.in_use + other.in_use,
             put_back: self.put_back + other.put_back,
@@ -75,14 +80,22 @@ fn repair_file(path: &Path, incoming: &Path) -> io::Result<Repaired> {
     }
     let mut reader = match FrameReader::open(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            repaired.left = 1;
             repaired.unreadable_bytes = disk::about(path)?.bytes;
+            // A later version may have written it, and read it again.
+            match reader::names_a_format(path)? {
+                true => repaired.left = 1,
+                false => {
+                    disk::rename(path, &path.with_extension(UNREADABLE))?;
+                    let _ = disk::remove(&ack_log::kept_path(path));
+                    repaired.unreadable = 1;
+                }
+            }
             return Ok(repaired);
         }
         opened => opened?,
     };
     let acks = ack_log::kept_path(path);
-    let acked = ack_log::read_file(&acks).unwrap_or_default();
+    let acked = ack_log::read_if_there(&acks)?;
     let acked: HashSet<u32> = acked.ordinals.into_iter().collect();
     let mut out = IncomingFile::create(incoming)?;
     let end = reader.length()?;
@@ -115,9 +128,10 @@ fn repair_file(path: &Path, incoming: &Path) -> io::Result<Repaired> {
 /// Whether the file still has the name under which a process reads it.
 fn is_in_use(kept: &Path) -> io::Result<bool> {
     let identity = disk::about(kept)?.identity;
-    let names = [kept.with_extension("seg"), kept.with_extension("")];
-    let is_same = |path: &PathBuf| disk::about(path).is_ok_and(|about| about.identity == identity);
-    Ok(names.iter().any(is_same))
+    // Where there are no second names it is a copy, and no other segment has its number.
+    let is_segment = disk::about(&kept.with_extension("seg")).is_ok();
+    let named = disk::about(&kept.with_extension(""));
+    Ok(is_segment || named.is_ok_and(|about| about.identity == identity))
 }
 
 /// The encoded record in a frame of a segment, or in a dead letter.

@@ -4,7 +4,7 @@
 //! through its folder `incoming`.
 
 use super::incoming::{self, IncomingFile};
-use super::{SpoolError, lock, segments};
+use super::{SpoolError, lock, salvage, segments};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::frames::damage;
@@ -64,6 +64,7 @@ pub fn take_over(from: &Path, to: &Path, metrics: &Metrics) -> io::Result<Option
         let path = segment::path(from, id);
         ack_log::remove(from, id, &path);
         disk::remove(&path)?;
+        salvage::forget(from, id);
     }
     Ok(Some(count))
 }
@@ -79,11 +80,14 @@ fn copy_unacked(
     let path = segment::path(from, id);
     let mut reader = match FrameReader::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            log_lost(&path, 0..1, &HashSet::new(), metrics);
             return damage::keep(&path, disk::about(&path)?.bytes, metrics);
         }
         opened => opened?,
     };
-    let acked: HashSet<u32> = ack_log::read(from, id).ordinals.into_iter().collect();
+    let acked: HashSet<u32> = ack_log::read(from, id)?.ordinals.into_iter().collect();
+    // Versions up to 4.1 left torn ends as they were.
+    let may_be_torn = may_be_torn || !reader.format().has_ordinals();
     let (end, mut expected) = (reader.length()?, 0);
     loop {
         let (damaged, missing) = match reader.next(end)? {

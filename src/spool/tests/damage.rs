@@ -45,7 +45,8 @@ async fn damage_is_set_aside_and_never_stops_a_start() {
     assert_eq!(again.metric("monitor_spool_damaged_total"), 2.0);
     assert_eq!(
         again.metric("monitor_spool_lost_total{reason=\"damaged\"}"),
-        1.0
+        2.0,
+        "one record, and one at least of the file that is none"
     );
     assert_eq!(files(left.path(), "damaged"), 2);
     let taken = exchanges(&again.close().await);
@@ -121,8 +122,11 @@ async fn contract_23_repair_puts_back_what_was_set_aside_and_can_be_read() {
     std::fs::rename(ack_log::path(left.path(), 1), ack_log::kept_path(&damaged)).unwrap();
     std::fs::write(left.path().join("chain.damaged"), b"nonsense").unwrap();
     let done = repair(left.path()).unwrap();
-    assert_eq!((done.files, done.left, done.put_back), (1, 1, 18));
+    assert_eq!((done.files, done.unreadable, done.left), (1, 1, 0));
+    assert_eq!(done.put_back, 18);
     assert!(done.unreadable_bytes > 100);
+    assert_eq!(files(left.path(), "unreadable"), 1);
+    assert_eq!(files(left.path(), "damaged"), 0);
     assert_eq!(files(left.path(), "repaired"), 1);
     assert_eq!(repair(left.path()).unwrap().files, 0, "only once");
     let again = World::open(left.path(), BOUNDS, 200);
@@ -144,4 +148,55 @@ async fn contract_23_repair_leaves_files_in_use_and_records_of_another_version()
     let done = repair(left.path()).unwrap();
     assert_eq!((done.files, done.left, done.put_back), (0, 1, 3));
     assert!(damaged.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_what_version_4_1_kept_and_did_not_deliver_is_put_back_once() {
+    let left = left_behind(20).await;
+    let path = segment::path(left.path(), 1);
+    to_first_format(&path);
+    let lost = damage_middle(&path, 20);
+    std::fs::hard_link(&path, path.with_extension("damaged")).unwrap();
+    let down = World::open(left.path(), BOUNDS, 0);
+    let incoming = left.path().join("incoming");
+    eventually(|| files(left.path(), "salvaged") == 1 && files(&incoming, "seg") == 0).await;
+    let mut down = down;
+    let closer = down.closer.take().unwrap();
+    tokio::task::spawn_blocking(|| closer.close())
+        .await
+        .unwrap();
+    down.delivery.abort();
+    // The damage is met again.
+    let again = World::open(left.path(), BOUNDS, 200);
+    again.delivered(19).await;
+    eventually(|| again.spool.waiting() == 0).await;
+    let mut taken = again.close().await;
+    taken.sort_unstable_by_key(|(exchange, _)| *exchange);
+    let taken: Vec<_> = taken.into_iter().map(|(exchange, _)| exchange).collect();
+    let expected: Vec<_> = (0..20).filter(|it| *it != lost).collect();
+    assert_eq!(taken, expected);
+    assert_eq!(
+        files(left.path(), "salvaged"),
+        0,
+        "it goes with its segment"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_torn_end_is_no_damage_after_two_crashes() {
+    let left = left_behind(3).await;
+    let path = segment::path(left.path(), 1);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+    let first = World::open(left.path(), BOUNDS, 0);
+    let receipt = first.spool.push(record(7, Stage::PreCall));
+    first.spool.wait_durable(receipt).await;
+    let left = copy(left.path());
+    drop(first);
+    let second = World::open(left.path(), BOUNDS, 200);
+    second.delivered(3).await;
+    eventually(|| second.spool.waiting() == 0).await;
+    assert_eq!(second.metric("monitor_spool_damaged_total"), 0.0);
+    assert_eq!(exchanges(&second.close().await), [0, 1, 7]);
+    assert_eq!(files(left.path(), "damaged"), 0);
 }

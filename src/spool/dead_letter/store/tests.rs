@@ -4,6 +4,7 @@
 use super::*;
 use crate::backend::{Record, RecordContext};
 use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
+use crate::spool::frames::tests::to_first_format;
 use crate::spool::tests::samples::sample_record;
 use monitor_model::Secret;
 use std::sync::Arc;
@@ -260,5 +261,37 @@ fn contract_23_a_letter_that_fits_but_for_its_frame_begins_a_new_file() {
             write(&mut store, vec![letter(at, 422, "key")]);
         }
         assert_eq!(times(&folder), [0, 1, 2, 3], "{room}");
+    }
+}
+
+#[test]
+fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    write(
+        &mut store,
+        (0..3).map(|at| letter(at, 422, "key")).collect(),
+    );
+    let path = folder.path().join(RefusalClass::Record.newer());
+    to_first_format(&path);
+    let whole = std::fs::read(&path).unwrap();
+    let start = 8 + (whole.len() - 8) / 3 * 2;
+    // A wrong bit in its length, and one in its checksum too.
+    for kept_apart in [false, true] {
+        let mut bytes = whole.clone();
+        bytes[start + 2] ^= 1;
+        bytes[start + 4] ^= u8::from(kept_apart);
+        std::fs::write(&path, &bytes).unwrap();
+        let metrics = Metrics::new().unwrap();
+        let mut after = DeadLetterStore::open(folder.path(), 1 << 20);
+        write(&mut after, vec![letter(7, 422, "key")]);
+        after.keep_damaged(&metrics).unwrap();
+        assert_eq!(times(&folder), [0, 1, 7]);
+        assert_eq!(metrics.spool.damaged.get(), 1);
+        let end = folder.path().join("dead.letters.end-1.damaged");
+        match kept_apart {
+            true => assert_eq!(std::fs::read(end).unwrap(), bytes[start..]),
+            false => assert!(std::fs::read(&path).unwrap().starts_with(&bytes)),
+        }
     }
 }
