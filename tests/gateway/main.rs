@@ -27,6 +27,7 @@ mod interim;
 mod isolation;
 mod judged;
 mod limits;
+mod member_names;
 mod memory;
 mod message_forms;
 mod operations;

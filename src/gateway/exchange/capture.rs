@@ -307,7 +307,7 @@ fn read_completion(bytes: &[u8], metadata: bool) -> (Captured, Option<Range<usiz
     });
     let captured = Captured {
         text: answer.text,
-        incomplete: false,
+        incomplete: answer.has_unreadable,
         part_breaks: answer.part_breaks,
         metadata,
     };

@@ -261,7 +261,7 @@ impl SyncCall {
     /// client wants no such stream.
     fn hold_back(&self, snapshot: &Snapshot) -> Option<Box<HoldBack>> {
         let allowed = self.policy.stream_in_sync == StreamInSync::HoldBack;
-        let requested = allowed && !self.parsed.chat().stream_true_spans().is_empty();
+        let requested = allowed && self.parsed.chat().may_stream();
         let filter = requested.then(|| HoldBack::new(snapshot, &self.policy));
         filter.flatten().map(Box::new)
     }

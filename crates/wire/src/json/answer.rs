@@ -1,9 +1,9 @@
 //! The text of a whole chat completion (CONTRACT 4). `sse::Accumulator` does the same for streams, in the
 //! same order: content, else refusal, else tool calls.
 
-use super::content::each_text;
+use super::content::{Piece, each_piece};
 use super::scan::scan;
-use super::text::Joined;
+use super::text::{Joined, keep_break};
 use super::view::View;
 use std::ops::Range;
 
@@ -14,6 +14,9 @@ pub struct Answer {
     pub text: String,
     /// Where in `text` a line feed stands between two parts of one choice, ascending.
     pub part_breaks: Vec<usize>,
+    /// Something stands where text is expected and is none, or there are more parts than are reported: the
+    /// text may be more than this.
+    pub has_unreadable: bool,
     /// The model that answered, when it is named.
     pub model: Option<String>,
     /// Where the upstream's own `usage` stands in the body.
@@ -24,12 +27,16 @@ pub struct Answer {
 pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let scan = scan(body).ok()?;
     let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
-    for choices in scan.members_named(body, "choices") {
+    let mut has_unreadable = false;
+    for choices in scan.members_in_any_case(body, "choices") {
         for choice in View::new(body, choices.value).elements() {
             let words = ChoiceText::read(choice);
+            has_unreadable |= words.has_unreadable;
             if !words.text.is_empty() {
                 let start = text.push(&words.text).map_or(0, |place| place + 1);
-                part_breaks.extend(words.part_breaks.iter().map(|place| start + place));
+                for place in words.part_breaks {
+                    has_unreadable |= !keep_break(&mut part_breaks, start + place);
+                }
             }
         }
     }
@@ -38,6 +45,7 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     Some(Answer {
         text: text.into_text(),
         part_breaks,
+        has_unreadable,
         model: model.map(|text| text.into_owned()),
         usage: scan
             .members_named(body, "usage")
@@ -60,18 +68,24 @@ pub struct AnswerLiteral {
 pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
     let scan = scan(body).ok()?;
     let mut found = Vec::new();
-    let choices = scan.members_named(body, "choices");
+    let mut take = |object, name, is_arguments| {
+        each_piece(object, name, &mut |piece| {
+            if let Piece::Text(text) = piece {
+                found.push((text.span(), is_arguments));
+            }
+        });
+    };
+    let choices = scan.members_in_any_case(body, "choices");
     let choices = choices.flat_map(|choices| View::new(body, choices.value).elements());
-    for message in choices.flat_map(|choice| choice.named("message")) {
+    for message in choices.flat_map(|choice| choice.named_in_any_case("message")) {
         for name in ["content", "refusal", "reasoning", "reasoning_content"] {
-            each_text(message, name, &mut |text| found.push((text.span(), false)));
+            take(message, name, false);
         }
-        let calls = message.named("tool_calls").flat_map(View::elements);
-        let functions = calls.flat_map(|call| call.named("function"));
-        for function in functions.chain(message.named("function_call")) {
-            each_text(function, "arguments", &mut |text| {
-                found.push((text.span(), true));
-            });
+        let calls = message.named_in_any_case("tool_calls");
+        let calls = calls.flat_map(View::elements);
+        let functions = calls.flat_map(|call| call.named_in_any_case("function"));
+        for function in functions.chain(message.named_in_any_case("function_call")) {
+            take(function, "arguments", true);
         }
     }
     found.sort_by_key(|(span, _)| span.start);
@@ -83,44 +97,61 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
 struct ChoiceText {
     text: String,
     part_breaks: Vec<usize>,
+    has_unreadable: bool,
 }
 
 impl ChoiceText {
     /// The content, else the refusal, else the tool calls.
     fn read(choice: View<'_>) -> Self {
+        let mut has_unreadable = false;
         for name in ["content", "refusal"] {
             let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
-            for message in choice.named("message") {
-                each_text(message, name, &mut |view| {
-                    part_breaks.extend(text.push(&view.text().unwrap_or_default()));
+            for message in choice.named_in_any_case("message") {
+                each_piece(message, name, &mut |piece| match piece {
+                    Piece::Text(view) => {
+                        part_breaks.extend(text.push(&view.text().unwrap_or_default()));
+                    }
+                    Piece::Unreadable => has_unreadable = true,
                 });
             }
             let text = text.into_text();
             if !text.is_empty() {
-                return Self { text, part_breaks };
+                return Self {
+                    text,
+                    part_breaks,
+                    has_unreadable,
+                };
             }
         }
         let mut text = Joined::default();
-        for message in choice.named("message") {
-            tool_calls(message, &mut text);
+        for message in choice.named_in_any_case("message") {
+            has_unreadable |= tool_calls(message, &mut text);
         }
         Self {
             text: text.into_text(),
             part_breaks: Vec::new(),
+            has_unreadable,
         }
     }
 }
 
-fn tool_calls(message: View<'_>, text: &mut Joined) {
-    for call in message.named("tool_calls").flat_map(View::elements) {
-        for function in call.named("function") {
+/// Adds the names and arguments of the calls; true where one of them cannot be read.
+fn tool_calls(message: View<'_>, text: &mut Joined) -> bool {
+    let mut has_unreadable = false;
+    let calls = message.named_in_any_case("tool_calls");
+    for call in calls.flat_map(View::elements) {
+        for function in call.named_in_any_case("function") {
             for name in ["name", "arguments"] {
-                each_text(function, name, &mut |view| {
-                    text.push(&view.text().unwrap_or_default());
+                each_piece(function, name, &mut |piece| match piece {
+                    Piece::Text(view) => {
+                        text.push(&view.text().unwrap_or_default());
+                    }
+                    Piece::Unreadable => has_unreadable = true,
                 });
             }
         }
     }
+    has_unreadable
 }
 
 #[cfg(test)]
@@ -185,6 +216,32 @@ mod tests {
         let answer = answer_text(body.as_bytes()).unwrap();
         assert!(answer.text == "ж\na\nb");
         assert_eq!(answer.part_breaks, [4]);
+    }
+
+    #[test]
+    fn what_stands_for_text_and_cannot_be_read_is_told() {
+        let many = format!(
+            r#"{{"choices":[{{"message":{{"content":["x"{}]}}}}]}}"#,
+            r#","x""#.repeat(10_000)
+        );
+        for (body, has_unreadable) in [
+            (r#"{"choices":[{"message":{"content":7}}]}"#, true),
+            (r#"{"choices":[{"message":{"content":["a",7]}}]}"#, true),
+            (r#"{"choices":[{"message":{"refusal":true}}]}"#, true),
+            (
+                r#"{"choices":[{"message":{"content":"a"}},{"message":{"tool_calls":[{"function":{"name":7}}]}}]}"#,
+                true,
+            ),
+            (&many, true),
+            (
+                r#"{"choices":[{"message":{"content":null,"refusal":null,"tool_calls":[{"function":{"name":"f","arguments":{"n":7}}}]}}]}"#,
+                false,
+            ),
+        ] {
+            let answer = answer_text(body.as_bytes()).unwrap();
+            assert_eq!(answer.has_unreadable, has_unreadable, "{body}");
+            assert!(answer.part_breaks.len() <= 4_096);
+        }
     }
 
     #[test]

@@ -5,12 +5,9 @@ use super::content::{self, Piece};
 use super::kind::Kind;
 use super::messages::{Chosen, ScanRole, chosen};
 use super::scan::{Member, Scan};
-use super::text::Joined;
+use super::text::{Joined, keep_break};
 use super::view::View;
 use std::ops::{ControlFlow, Range};
-
-/// The most places between parts that are reported; a prompt of more parts is not read as a whole.
-const MOST_BREAKS: usize = 4_096;
 
 /// A chat completion body and its scan.
 #[derive(Clone, Copy)]
@@ -25,14 +22,21 @@ impl<'a> Chat<'a> {
         Self { body, scan }
     }
 
-    /// The value spans of every top-level `stream` whose value is the literal `true`, ascending:
-    /// what the sync rewrite replaces (CONTRACT 2).
+    /// The value spans of every top-level `stream`, in any case, whose value is the literal `true`,
+    /// ascending: what the sync rewrite replaces (CONTRACT 2).
     pub fn stream_true_spans(&self) -> Vec<Range<usize>> {
         let streams = self.members("stream");
         streams
             .filter(|member| member.kind == Kind::True)
             .map(|member| member.value)
             .collect()
+    }
+
+    /// Whether some model server may take the call for one that asks for a stream: some take a number or a
+    /// word for `true` as well.
+    pub fn may_stream(&self) -> bool {
+        let mut streams = self.members("stream");
+        streams.any(|member| !matches!(member.kind, Kind::False | Kind::Null))
     }
 
     /// Whether a streamed answer is asked for. Of several `stream` the last one counts, as it does
@@ -59,9 +63,10 @@ impl<'a> Chat<'a> {
     /// The text to record and to check: that of the messages which `roles` name, in their order,
     /// joined by line feeds. An empty list means [`ScanRole::LastUser`].
     ///
-    /// What two readers of JSON could understand differently is taken both ways: every top-level
-    /// `messages`, every duplicate inside a message, and a message of two roles or of an unknown one
-    /// beside the one that would be chosen without it.
+    /// What two readers of JSON could understand differently is taken both ways: names in any case, every
+    /// duplicate inside a message, and a message of two roles or of an unknown one beside the one that
+    /// would be chosen without it. Of several top-level `messages` every message is taken: a reader may
+    /// take one list or another, or merge their messages one by one.
     pub fn prompt(&self, roles: &[ScanRole]) -> Prompt {
         let (mut text, mut prompt) = (Joined::default(), Prompt::default());
         self.each_piece(roles, |piece, is_first| match piece {
@@ -69,10 +74,8 @@ impl<'a> Chat<'a> {
             Piece::Text(piece) => {
                 let place = text.push(&piece.text().unwrap_or_default());
                 if let Some(place) = place.filter(|_| !is_first) {
-                    match prompt.part_breaks.len() < MOST_BREAKS {
-                        true => prompt.part_breaks.push(place),
-                        false => prompt.has_unreadable = true,
-                    }
+                    let is_kept = keep_break(&mut prompt.part_breaks, place);
+                    prompt.has_unreadable |= !is_kept;
                 }
             }
         });
@@ -101,6 +104,8 @@ impl<'a> Chat<'a> {
         } else {
             roles
         };
+        let is_repeated = self.views("messages").nth(1).is_some();
+        let roles = if is_repeated { &ScanRole::EVERY } else { roles };
         for messages in self.views("messages") {
             if !matches!(messages.kind(), Kind::Array | Kind::Null) {
                 each(Piece::Unreadable, true);
@@ -125,7 +130,7 @@ impl<'a> Chat<'a> {
     }
 
     fn members(&self, name: &'a str) -> impl Iterator<Item = Member> + 'a {
-        self.scan.members_named(self.body, name)
+        self.scan.members_in_any_case(self.body, name)
     }
 
     fn views(&self, name: &'a str) -> impl Iterator<Item = View<'a>> + 'a {
@@ -247,6 +252,40 @@ mod tests {
                 r#"{"messages":[{"role":"user","content":"a"}],"messages":null}"#,
                 "a",
             ),
+            (
+                r#"{"messages":[{"role":"assistant","content":"a"},{"role":"user","content":"b"}],"Messages":[{"role":"user"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"a"}],"messages":[{"role":"system","content":"b"},{"role":"user","content":"c"}]}"#,
+                "a\nb\nc",
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(prompt(body, &[]), *expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn names_in_another_case_hide_nothing() {
+        let table: &[(&str, &str)] = &[
+            (r#"{"Messages":[{"Role":"user","Content":"a"}]}"#, "a"),
+            (
+                r#"{"messages":[{"role":"user","content":"a","CONTENT":"b"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"user","Content":"a","content":""},{"role":"assistant","content":"b"}]}"#,
+                "a\n",
+            ),
+            (
+                r#"{"messages":[{"role":"assistant","Role":"user","content":"a"}]}"#,
+                "a",
+            ),
+            (
+                r#"{"me\u017f\u017fages":[{"role":"user","content":[{"Type":"text","TEXT":"a"}]}]}"#,
+                "a",
+            ),
         ];
         for (body, expected) in table {
             assert_eq!(prompt(body, &[]), *expected, "{body}");
@@ -285,6 +324,9 @@ mod tests {
             (r#"{"stream":true,"stream":false}"#, false, 1),
             (r#"{"stream":true,"stream":true}"#, true, 2),
             (r#"{"stream":"true"}"#, false, 0),
+            (r#"{"Stream":true}"#, true, 1),
+            (r#"{"stream":false,"STREAM":true}"#, true, 1),
+            (r#"{"\u017ftream":true,"stream":false}"#, false, 1),
             (r#"{"options":{"stream":true}}"#, false, 0),
             (r#"[true]"#, false, 0),
         ];
@@ -296,6 +338,21 @@ mod tests {
                 (*wants, *spans),
                 "{body}"
             );
+        }
+    }
+
+    #[test]
+    fn what_some_server_takes_for_true_may_stream() {
+        for (body, may) in [
+            (r#"{"stream":true,"stream":false}"#, true),
+            (r#"{"Stream":1}"#, true),
+            (r#"{"stream":"yes"}"#, true),
+            (r#"{"stream":false,"STREAM":null}"#, false),
+            ("{}", false),
+        ] {
+            let found = scan(body.as_bytes()).unwrap();
+            let chat = Chat::read(body.as_bytes(), &found);
+            assert_eq!(chat.may_stream(), may, "{body}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! part.
 
 use super::kind::Kind;
+use super::name::{folded, is_in_any_case};
 use super::text::unescape;
 use super::view::View;
 use std::ops::{ControlFlow, Range};
@@ -18,8 +19,8 @@ pub(super) enum Piece<'a> {
     Unreadable,
 }
 
-/// The members of a message that hold text. Clients and servers agree on `content`; the others are what
-/// some servers read beside it. Arguments of earlier tool calls are JSON again and not among them.
+/// The members of a message that hold text, in any case. Clients and servers agree on `content`; the others
+/// are what some servers read beside it. Arguments of earlier tool calls are JSON again and not among them.
 const OF_MESSAGE: [&str; 7] = [
     "content",
     "text",
@@ -46,7 +47,20 @@ enum Meaning {
 }
 
 impl Meaning {
+    /// What a name means to its readers. In another case it is known only to those who ignore the case, so
+    /// that it excludes nothing from the text.
     fn of(name: &str) -> Self {
+        match Self::exactly(name) {
+            Self::Unknown => match Self::exactly(&folded(name)) {
+                Self::Text => Self::Text,
+                Self::Free => Self::Free,
+                _ => Self::Unknown,
+            },
+            known => known,
+        }
+    }
+
+    fn exactly(name: &str) -> Self {
         match name {
             "text" | "content" | "refusal" | "input_text" | "output_text" => Self::Text,
             "data" | "source" => Self::Source,
@@ -90,26 +104,24 @@ pub(super) fn of_message<'a>(
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     for member in message.members() {
-        let name = unescape(member.key);
-        if OF_MESSAGE.contains(&&*name) {
-            Walk { each, depth: 0 }.value(member.value, Meaning::of(&name))?;
+        let name = OF_MESSAGE
+            .iter()
+            .find(|name| is_in_any_case(member.key, name));
+        if let Some(name) = name {
+            Walk { each, depth: 0 }.value(member.value, Meaning::of(name))?;
         }
     }
     ControlFlow::Continue(())
 }
 
 /// Hands over the texts of every member `name` of an object.
-pub(super) fn each_text<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(View<'a>)) {
+pub(super) fn each_piece<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(Piece<'a>)) {
     let meaning = match Meaning::of(name) {
         Meaning::Free => Meaning::Free,
         _ => Meaning::Text,
     };
-    for value in object.named(name) {
-        of_value(value, meaning, &mut |piece| {
-            if let Piece::Text(text) = piece {
-                each(text);
-            }
-        });
+    for value in object.named_in_any_case(name) {
+        of_value(value, meaning, each);
     }
 }
 
@@ -179,9 +191,13 @@ impl<'a> Walk<'_, 'a> {
 
 /// Whether a part is one of text, or does not say what it is.
 fn is_textual(part: View<'_>) -> bool {
-    let mut types = part.named("type").peekable();
+    let mut types = part.named_in_any_case("type").peekable();
     let says_nothing = types.peek().is_none();
-    says_nothing || types.any(|kind| kind.text().is_none_or(|kind| kind.contains("text")))
+    says_nothing
+        || types.any(|kind| {
+            kind.text()
+                .is_none_or(|kind| folded(&kind).contains("text"))
+        })
 }
 
 #[cfg(test)]
@@ -249,6 +265,11 @@ mod tests {
                 &["x"],
             ),
             (
+                r#"[{"TEXT":"x","Text":["y"],"Input":{"id":"z"},"Data":"a"}]"#,
+                &["x", "y", "z", "a"],
+            ),
+            (r#"[{"type":"image","Type":"Text","data":"x"}]"#, &["x"]),
+            (
                 r#"[{"data":"x"},{"type":"text","data":"y"},{"type":"input_audio","type":"text","data":"z"}]"#,
                 &["x", "y", "z"],
             ),
@@ -284,6 +305,7 @@ mod tests {
             "true",
             "[7]",
             r#"[{"type":"text","text":7}]"#,
+            r#"[{"type":"text","Text":7}]"#,
             &deep(DEEPEST + 1),
         ] {
             assert_eq!(read(content), (Vec::new(), true), "{content}");

@@ -21,6 +21,11 @@ pub enum ScanRole {
     Tool,
 }
 
+impl ScanRole {
+    /// Roles that together take every message.
+    pub(super) const EVERY: [Self; 4] = [Self::AllUser, Self::System, Self::Assistant, Self::Tool];
+}
+
 /// A message that some role in question applies to.
 struct Candidate<'a> {
     message: View<'a>,

@@ -11,6 +11,7 @@ mod envelope;
 mod kind;
 mod literal;
 mod messages;
+mod name;
 mod rewrite;
 mod scan;
 mod text;

@@ -3,7 +3,8 @@
 
 use super::check::{Checker, SyntaxError, SyntaxKind};
 use super::kind::Kind;
-use super::view::{View, key_is};
+use super::name::{is_exactly, is_in_any_case};
+use super::view::View;
 use std::ops::Range;
 
 /// Members whose spans are kept; those beyond are walked again when somebody asks, so that a body
@@ -62,7 +63,19 @@ impl Scan {
     ) -> impl Iterator<Item = Member> + 'a {
         self.members(body).filter(move |member| {
             body.get(member.key.clone())
-                .is_some_and(|token| key_is(token, name))
+                .is_some_and(|token| is_exactly(token, name))
+        })
+    }
+
+    /// The top-level members that some reader takes for `name`, which is lower-case ASCII.
+    pub fn members_in_any_case<'a>(
+        &'a self,
+        body: &'a [u8],
+        name: &'a str,
+    ) -> impl Iterator<Item = Member> + 'a {
+        self.members(body).filter(move |member| {
+            body.get(member.key.clone())
+                .is_some_and(|token| is_in_any_case(token, name))
         })
     }
 

@@ -156,6 +156,18 @@ impl Joined {
     }
 }
 
+/// The most places between parts that a text reports: a backend bounds them.
+const MOST_BREAKS: usize = 4_096;
+
+/// Keeps a place between two parts; false where there are too many, so that the text is not read as a whole.
+pub(super) fn keep_break(breaks: &mut Vec<usize>, place: usize) -> bool {
+    let has_room = breaks.len() < MOST_BREAKS;
+    if has_room {
+        breaks.push(place);
+    }
+    has_room
+}
+
 #[cfg(test)]
 mod tests {
     use super::{plain_len, unescape};

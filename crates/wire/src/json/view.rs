@@ -2,6 +2,7 @@
 //! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
 
 use super::kind::Kind;
+use super::name::{is_exactly, is_in_any_case};
 use super::text::{plain_len, unescape};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -79,9 +80,15 @@ impl<'a> View<'a> {
 
     /// Every value whose decoded name is `name`, in order; none for anything but an object.
     pub(super) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
-        let named = self
-            .members()
-            .filter(move |member| key_is(member.key, name));
+        let members = self.members();
+        let named = members.filter(move |member| is_exactly(member.key, name));
+        named.map(|member| member.value)
+    }
+
+    /// Every value that some reader takes for that of `name`, in order; none for anything but an object.
+    pub(super) fn named_in_any_case(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+        let members = self.members();
+        let named = members.filter(move |member| is_in_any_case(member.key, name));
         named.map(|member| member.value)
     }
 
@@ -111,7 +118,7 @@ impl<'a> View<'a> {
     }
 
     /// Walks an array once and hands over each of its objects with what `fold` made of that object's
-    /// members `name`; an element of another kind comes with nothing.
+    /// members `name` in any case; an element of another kind comes with nothing.
     pub(super) fn fold_objects<F: Default>(
         self,
         name: &str,
@@ -133,7 +140,8 @@ impl<'a> View<'a> {
             let mut folded = F::default();
             let mut members = Self::members_from(self.bytes, start + 1);
             for (key, value) in members.by_ref() {
-                if self.bytes.get(key).is_some_and(|token| key_is(token, name)) {
+                let token = self.bytes.get(key).unwrap_or_default();
+                if is_in_any_case(token, name) {
                     fold(&mut folded, self.inner(value));
                 }
             }
@@ -141,14 +149,6 @@ impl<'a> View<'a> {
             cursor.at = members.0.at.saturating_add(1).min(self.bytes.len());
             each(self.inner(start..cursor.at), Some(folded));
         }
-    }
-}
-
-/// Whether a member's name, given as its token with quotes, stands for `name`.
-pub(super) fn key_is(token: &[u8], name: &str) -> bool {
-    match memchr::memchr(b'\\', token) {
-        None => token.get(1..token.len().saturating_sub(1)) == Some(name.as_bytes()),
-        Some(_) => unescape(token) == name,
     }
 }
 
