@@ -13,6 +13,7 @@ mod message;
 pub mod onnx;
 mod report;
 pub mod rules;
+mod seams;
 pub mod tokens;
 mod unknown_name;
 pub mod weights;

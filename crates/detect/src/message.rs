@@ -53,7 +53,8 @@ impl AnalysisBudget {
 
 /// Bytes of a portion without its context; the tagger reads both at once.
 pub(crate) const PORTION: usize = 56 * 1024;
-/// Bytes read around a portion or a part break. Only finds of custom patterns are longer.
+/// Bytes read around a portion or a part break, of what can be seen: see [`crate::seams`]. Only finds of custom
+/// patterns are longer.
 pub(crate) const CONTEXT: usize = 2 * 1024;
 /// How far from its end a portion may be cut to end with a line or a word.
 const CUT: usize = 4 * 1024;
@@ -95,65 +96,6 @@ fn portion(rest: &str) -> usize {
     border.map_or(end, |at| end - tail.len() + at + 1)
 }
 
-/// The text around part breaks as it reads without them.
-pub(crate) struct JoinedParts {
-    /// Both sides of the breaks, joined.
-    pub(crate) text: String,
-    /// Where it begins in the whole text.
-    start: usize,
-    /// Where the breaks were, in `text`.
-    seams: Vec<usize>,
-}
-
-impl JoinedParts {
-    /// Where a span of the joined text stands in the whole one; None if it does not reach across a seam.
-    pub(crate) fn original(&self, span: Range<usize>) -> Option<Range<usize>> {
-        // A break stands before what begins at its seam, and behind what ends there.
-        let before = self.seams.partition_point(|seam| *seam <= span.start);
-        let within = self.seams.partition_point(|seam| *seam < span.end);
-        (before < within).then(|| self.start + span.start + before..self.start + span.end + within)
-    }
-
-    /// Where the first seam is that a span reaches across.
-    pub(crate) fn seam_in(&self, span: &Range<usize>) -> Option<usize> {
-        let before = self.seams.partition_point(|seam| *seam <= span.start);
-        self.seams
-            .get(before)
-            .copied()
-            .filter(|seam| *seam < span.end)
-    }
-}
-
-/// The text around each part break without it, in order; breaks that stand close are in one.
-pub(crate) fn joined_parts(message: Message<'_>) -> impl Iterator<Item = JoinedParts> {
-    let Message { text, part_breaks } = message;
-    let is_break = |place: &&usize| text.as_bytes().get(**place) == Some(&b'\n');
-    let mut breaks = part_breaks.iter().filter(is_break).copied().peekable();
-    std::iter::from_fn(move || {
-        let first = breaks.next()?;
-        let start = text.floor_char_boundary(first.saturating_sub(CONTEXT));
-        let mut joined = JoinedParts {
-            text: String::new(),
-            start,
-            seams: Vec::new(),
-        };
-        let (mut from, mut place) = (start, first);
-        loop {
-            joined.text.push_str(text.get(from..place)?);
-            joined.seams.push(joined.text.len());
-            from = place + 1;
-            let is_near = |next: &usize| *next > place && *next < from + CONTEXT;
-            match breaks.next_if(|next| is_near(next) && joined.text.len() < PORTION) {
-                Some(next) => place = next,
-                None => break,
-            }
-        }
-        let end = text.floor_char_boundary((from + CONTEXT).min(text.len()));
-        joined.text.push_str(text.get(from..end)?);
-        Some(joined)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,38 +122,6 @@ mod tests {
             assert_eq!(end, text.len());
         }
         assert_eq!(portions("").count(), 1);
-    }
-
-    #[test]
-    fn parts_are_joined_where_a_break_was_and_nowhere_else() {
-        let text = "ab\nc\nde\nf";
-        let message = Message {
-            text,
-            part_breaks: &[2, 7],
-        };
-        let joined: Vec<_> = joined_parts(message).collect();
-        assert_eq!(joined.len(), 1);
-        let joined = &joined[0];
-        assert_eq!(joined.text, "abc\ndef");
-        let original = |span: Range<usize>| joined.original(span).map(|span| &text[span]);
-        assert_eq!(original(1..3), Some("b\nc"));
-        assert_eq!(original(0..7), Some(text));
-        assert_eq!(original(4..7), Some("de\nf"));
-        assert_eq!((original(0..2), original(2..6)), (None, None));
-    }
-
-    #[test]
-    fn breaks_far_apart_are_joined_apart_and_those_that_are_none_not_at_all() {
-        let far = "x".repeat(3 * CONTEXT);
-        let text = format!("a\n{far}\nb c");
-        let breaks = [1, 2, text.len() - 4, text.len() - 2, text.len() + 9];
-        let message = Message {
-            text: &text,
-            part_breaks: &breaks,
-        };
-        let texts: Vec<_> = joined_parts(message).map(|joined| joined.text).collect();
-        assert_eq!(texts.len(), 2);
-        assert!(texts[0].starts_with("axx") && texts[1].ends_with("xxb c"));
     }
 
     #[test]

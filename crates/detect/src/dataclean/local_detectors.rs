@@ -3,7 +3,8 @@
 
 use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
-use crate::message::{Message, joined_parts, portions};
+use crate::message::{Message, portions};
+use crate::seams::joined_seams;
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
 /// takes its caller with it: a text never passes because of it.
@@ -44,7 +45,7 @@ impl LocalDetectors {
             let found = found.map(|span| span.moved(portion.start));
             spans.extend(found.filter(|span| portion.own.contains(&span.start)));
         }
-        for joined in joined_parts(message) {
+        for joined in joined_seams(message) {
             let found = self.find_in(&joined.text, &among).into_iter();
             spans.extend(found.filter_map(|span| span.across(&joined)));
         }

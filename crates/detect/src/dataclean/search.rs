@@ -8,7 +8,8 @@ use super::pattern_name::PatternName;
 use super::span::{Kind, Span, Strength};
 use super::text::Text;
 use crate::compiled::Compiled;
-use crate::message::{AnalysisBudget, CONTEXT, JoinedParts, Message, joined_parts, portions};
+use crate::message::{AnalysisBudget, CONTEXT, Message, portions};
+use crate::seams::{JoinedParts, joined_parts, joined_seams};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -132,13 +133,15 @@ impl<'p> Predefined<'p> {
         }
         let mut within = found.spans.clone();
         within.sort_unstable_by_key(|span| span.start);
-        for joined in joined_parts(Message { text, ..message }) {
-            let spans = self.find_in(&detectors.local, &joined.text, found);
-            let across = spans.into_iter().filter(|span| is_one_value(span, &joined));
-            let across = across.filter_map(|span| Some(span.across(&joined)?.of_any()));
-            found
-                .spans
-                .extend(across.filter(|span| !is_known(span, &within)));
+        for joined in joined_seams(Message { text, ..message }) {
+            for span in self.find_in(&detectors.local, &joined.text, found) {
+                let seam = joined.break_in(&(span.start..span.end));
+                let is_one = seam.is_none_or(|seam| is_one_value(&span, &joined, seam));
+                let across = span.across(&joined).map(Span::of_any);
+                let across = across.filter(|_| is_one);
+                let new = across.filter(|span| seam.is_none() || !is_known(span, &within));
+                found.spans.extend(new);
+            }
         }
     }
 
@@ -188,11 +191,16 @@ fn is_known(span: &Span<Kind<'_>>, within: &[Span<Kind<'_>>]) -> bool {
     { near }.any(|known| known.kind == span.kind && known.end > span.start)
 }
 
-/// Whether what reaches across a seam is a value that somebody split, and not the end of one sentence with
-/// the beginning of the next.
-fn is_one_value(span: &Span, joined: &JoinedParts) -> bool {
-    let seam = joined.seam_in(&(span.start..span.end));
-    let ends_sentence = seam.is_some_and(|seam| joined.text[..seam].ends_with(['.', '!', '?']));
+/// Whether what reaches across a part break is a value that somebody split, and not the end of one sentence
+/// with the beginning of the next: behind a dot, only a number goes on with a digit, and an address with its
+/// domain.
+fn is_one_value(span: &Span, joined: &JoinedParts, seam: usize) -> bool {
+    let (before, behind) = (&joined.text[span.start..seam], &joined.text[seam..]);
+    let is_within = before.strip_suffix('.').is_some_and(|before| {
+        let goes_on = behind.starts_with(|c: char| c.is_ascii_digit());
+        before.contains('@') || before.ends_with(|c: char| c.is_ascii_digit()) && goes_on
+    });
+    let ends_sentence = before.ends_with(['.', '!', '?']) && !is_within;
     span.strength > Strength::Form || span.strength == Strength::Form && !ends_sentence
 }
 
@@ -256,7 +264,9 @@ fn find_custom<'r>(
                 break;
             }
             ended = custom.find(&joined.text, go_on, |start, end| {
-                joined.original(start..end).is_none_or(&mut take)
+                let is_across = joined.break_in(&(start..end)).is_some();
+                let place = joined.original(start..end).filter(|_| is_across);
+                place.is_none_or(&mut take)
             });
         }
         found.ran += 1;

@@ -1,7 +1,7 @@
 //! A find: its position, its type, and how strong its evidence is.
 
 use super::pattern_name::PatternName;
-use crate::message::JoinedParts;
+use crate::seams::JoinedParts;
 use std::ops::Range;
 
 /// One find. A detector's are of its own pattern; put together, they are of any [`Kind`].

@@ -3,7 +3,8 @@
 use super::category::CategoryThreshold;
 use super::guardrail::{Finding, Guardrail};
 use super::text::Text;
-use crate::message::{Message, joined_parts, portions};
+use crate::message::{Message, portions};
+use crate::seams::joined_seams;
 use monitor_model::{CategoryScore, GuardrailsReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +14,7 @@ const LEAST_REPORTED: f64 = 0.1;
 pub const GREY_FROM: f64 = 0.2;
 
 /// Scores a message by the categories that are asked for; one entry per guardrail that failed. It is read
-/// portion by portion and across its part breaks, and the highest score of each category counts.
+/// portion by portion and across their seams, and the highest score of each category counts.
 pub(crate) fn check(
     guardrails: &[Box<dyn Guardrail>],
     message: Message<'_>,
@@ -23,7 +24,7 @@ pub(crate) fn check(
     for portion in portions(message.text) {
         scores.read(portion.text);
     }
-    for joined in joined_parts(message) {
+    for joined in joined_seams(message) {
         scores.read(&joined.text);
     }
     scores.report()
