@@ -330,6 +330,7 @@ fn roles(policy: &Policy) -> Vec<json::ScanRole> {
         .map(|role| match role {
             ScanRole::LastUser => json::ScanRole::LastUser,
             ScanRole::AllUser => json::ScanRole::AllUser,
+            ScanRole::UserTurn => json::ScanRole::UserTurn,
             ScanRole::System => json::ScanRole::System,
             ScanRole::Assistant => json::ScanRole::Assistant,
             ScanRole::Tool => json::ScanRole::Tool,

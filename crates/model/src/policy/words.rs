@@ -68,6 +68,8 @@ words!(
         LastUser => "last_user",
         /// Every message with role user.
         AllUser => "all_user",
+        /// The messages with role user since the assistant's last one, read as one.
+        UserTurn => "user_turn",
         /// Messages with role system or developer.
         System => "system",
         /// Messages with role assistant.

@@ -117,9 +117,9 @@ impl<'a> Chat<'a> {
             if has_unreadable {
                 each(Piece::Unreadable, true);
             }
-            for message in messages {
-                let mut is_first = true;
-                let _ = content::of_message(message, &mut |piece| {
+            for chosen in messages {
+                let mut is_first = !chosen.continues;
+                let _ = content::of_message(chosen.message, &mut |piece| {
                     let is_text = matches!(piece, Piece::Text(_));
                     each(piece, is_first);
                     is_first &= !is_text;
@@ -145,7 +145,7 @@ impl<'a> Chat<'a> {
 pub struct PromptLiteral {
     /// Where it stands, with its quotes.
     pub span: Range<usize>,
-    /// It is the first one of its message; the others are further parts of the same.
+    /// It is the first one of its message, or of several that are read as one; the others are further parts.
     pub is_first: bool,
 }
 
@@ -154,8 +154,8 @@ pub struct PromptLiteral {
 pub struct Prompt {
     /// The texts of the messages, joined by line feeds.
     pub text: String,
-    /// Where in `text` a line feed stands between two parts of one message, ascending: what a reader of
-    /// the message may see without it.
+    /// Where in `text` a line feed stands between two parts of one message, or of several that are read as
+    /// one, ascending: what a reader may see without it.
     pub part_breaks: Vec<usize>,
     /// Something stands where text is expected and is none, so that the text may be more than this.
     pub has_unreadable: bool,

@@ -13,6 +13,8 @@ pub enum ScanRole {
     LastUser,
     /// Every message with role `user`.
     AllUser,
+    /// [`Self::LastUser`] and the others of the user since the assistant's last message, read as one.
+    UserTurn,
     /// Role `system` or its later name `developer`.
     System,
     /// Messages of the role `assistant`.
@@ -31,6 +33,15 @@ struct Candidate<'a> {
     message: View<'a>,
     /// Taken whatever follows; otherwise only as part of the last user turn.
     always: bool,
+    /// The messages of the assistant before it, where the user's are read by turns.
+    turn: Option<usize>,
+}
+
+/// A message of a prompt.
+pub(super) struct ChosenMessage<'a> {
+    pub(super) message: View<'a>,
+    /// It is read as one with the message before it.
+    pub(super) continues: bool,
 }
 
 /// The messages that a prompt is made of.
@@ -44,8 +55,11 @@ pub(super) struct Chosen<I> {
 pub(super) fn chosen<'a>(
     messages: View<'a>,
     wanted: &[ScanRole],
-) -> Chosen<impl Iterator<Item = View<'a>> + use<'a>> {
-    let wants_last_user = wanted.contains(&ScanRole::LastUser);
+) -> Chosen<impl Iterator<Item = ChosenMessage<'a>> + use<'a>> {
+    let by_turns = wanted.contains(&ScanRole::UserTurn);
+    let wants_last_user = by_turns || wanted.contains(&ScanRole::LastUser);
+    // The messages of the assistant so far, and how many of them the user has answered.
+    let (mut answers, mut answered) = (0, 0);
     let mut candidates: Vec<Candidate<'a>> = Vec::new();
     // Where those candidates begin that another message of the user replaces.
     let mut turn = 0;
@@ -61,6 +75,7 @@ pub(super) fn chosen<'a>(
         let always = wanted.iter().any(|role| roles.have(*role));
         let may_be_user = wants_last_user && roles.may_be_user();
         has_user |= roles.is_user();
+        answers += usize::from(roles.assistant && !roles.may_be_user());
         let says = match wants_last_user && (may_be_user || !has_user) {
             true => says(message),
             false => Says::default(),
@@ -68,15 +83,23 @@ pub(super) fn chosen<'a>(
         let speaks = says.text;
         // It may be the last one for a server, and takes no other one's place.
         is_unreadable |= !speaks && says.unreadable && may_be_user;
-        if speaks && roles.is_user() {
+        if speaks && roles.is_user() && !(by_turns && answered == answers) {
             is_unreadable = false;
             let replaced = candidates.split_off(turn);
             candidates.extend(replaced.into_iter().filter(|candidate| candidate.always));
             turn = candidates.len();
         }
+        if speaks && roles.is_user() {
+            answered = answers;
+        }
         let taken = always || (may_be_user && speaks);
         if taken {
-            candidates.push(Candidate { message, always });
+            let turn = (by_turns && may_be_user).then_some(answers);
+            candidates.push(Candidate {
+                message,
+                always,
+                turn,
+            });
         }
         if speaks && !has_user {
             last = Some((message, taken));
@@ -87,10 +110,18 @@ pub(super) fn chosen<'a>(
         candidates.push(Candidate {
             message,
             always: true,
+            turn: None,
         });
     }
+    let mut before = None;
     Chosen {
-        messages: candidates.into_iter().map(|candidate| candidate.message),
+        messages: candidates.into_iter().map(move |candidate| {
+            let previous = std::mem::replace(&mut before, candidate.turn);
+            ChosenMessage {
+                message: candidate.message,
+                continues: candidate.turn.is_some() && candidate.turn == previous,
+            }
+        }),
         has_unreadable: has_unreadable || is_unreadable,
     }
 }
@@ -153,7 +184,7 @@ impl Roles {
 
     fn have(&self, role: ScanRole) -> bool {
         match role {
-            ScanRole::LastUser => false,
+            ScanRole::LastUser | ScanRole::UserTurn => false,
             ScanRole::AllUser => self.may_be_user(),
             ScanRole::System => self.system,
             ScanRole::Assistant => self.assistant,

@@ -78,7 +78,8 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
             fieldset.columns #scan_roles {
                 legend { (t.checked_messages) }
                 @for (role, name) in [
-                    (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
+                    (ScanRole::LastUser, t.role_last_user), (ScanRole::UserTurn, t.role_user_turn),
+                    (ScanRole::AllUser, t.role_all_user),
                     (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
                 ] { (controls.tick_of("scan_roles", role.as_str(), html! { (name) })) }
             }

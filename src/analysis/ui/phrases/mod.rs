@@ -209,6 +209,7 @@ phrases! {
     failure_closed: "Reject the call", "Отклонить вызов";
     checked_messages: "Checked messages", "Проверяемые сообщения";
     role_last_user: "Last user message", "Последнее сообщение пользователя";
+    role_user_turn: "User messages since the last answer", "Сообщения пользователя после последнего ответа";
     role_all_user: "All user messages", "Все сообщения пользователя";
     role_system: "System messages", "Системные сообщения";
     role_assistant: "Assistant messages", "Сообщения ассистента";

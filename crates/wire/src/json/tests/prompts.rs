@@ -176,3 +176,58 @@ fn a_part_of_very_many_members_is_read_in_linear_time() {
     );
     assert_eq!(prompt(&body, &[]).text.len(), 2 * 200_000 - 1);
 }
+
+#[test]
+fn the_turn_of_the_user_is_what_stands_since_the_assistants_last_message() {
+    use ScanRole::{Tool, UserTurn};
+    let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let of = |role: &str| format!(r#"{{"role":"{role}","content":"{role}"}}"#);
+    let table: &[(Vec<String>, &str, &[usize])] = &[
+        (vec![user("a"), user("b")], "a\nb", &[1]),
+        (vec![user("a"), of("assistant"), user("b")], "b", &[]),
+        (
+            vec![user("a"), of("assistant"), user("b"), user("c")],
+            "b\nc",
+            &[1],
+        ),
+        (vec![user("a"), of("system"), user("b")], "a\nb", &[1]),
+        (
+            vec![user("a"), of("customer"), user("b")],
+            "a\ncustomer\nb",
+            &[1, 10],
+        ),
+        (
+            vec![user("a"), user("b"), of("assistant"), user("")],
+            "a\nb",
+            &[1],
+        ),
+        (vec![of("assistant"), user("a"), of("assistant")], "a", &[]),
+        (vec![of("system")], "system", &[]),
+    ];
+    for (messages, text, breaks) in table {
+        let body = format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+        let prompt = prompt(&body, &[UserTurn]);
+        assert_eq!(
+            (prompt.text.as_str(), prompt.part_breaks.as_slice()),
+            (*text, *breaks),
+            "{body}"
+        );
+    }
+    // The result of a tool ends no turn, and is none of its parts.
+    let body = format!(
+        r#"{{"messages":[{},{},{},{}]}}"#,
+        user("a"),
+        user("b"),
+        of("tool"),
+        user("c")
+    );
+    assert_eq!(prompt(&body, &[UserTurn]).text, "a\nb\nc");
+    let with_tool = prompt(&body, &[UserTurn, Tool]);
+    assert_eq!(with_tool.text, "a\nb\ntool\nc");
+    assert_eq!(with_tool.part_breaks, [1]);
+    let unreadable = format!(
+        r#"{{"messages":[{{"role":"user","content":7}},{}]}}"#,
+        user("a")
+    );
+    assert!(prompt(&unreadable, &[UserTurn]).has_unreadable);
+}
