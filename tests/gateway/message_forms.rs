@@ -229,3 +229,26 @@ fn contract_42_what_is_split_over_two_parts_is_found_and_masked_where_it_stands(
         answer.text()
     );
 }
+
+#[test]
+fn contract_3_the_messages_of_a_turn_are_checked_as_one_where_the_policy_says_so() {
+    let (upstream, backend) = (Upstream::ok(), Backend::flagging("forbidden"));
+    let turns = ", scan_roles: [user_turn]";
+    let stack = sync(&upstream, turns).monitor(&backend).start();
+    let earlier = r#"{"role":"user","content":"forbidden"}"#;
+    let last = r#"{"role":"user","content":"hello"}"#;
+    for between in [
+        "",
+        r#"{"role":"system","content":"s"},"#,
+        r#"{"role":"tool","content":"t"},"#,
+    ] {
+        blocked(&stack.call(&with_messages(&format!("{earlier},{between}{last}"))));
+    }
+    upstream.assert_untouched();
+    let answered = format!(r#"{earlier},{{"role":"assistant","content":"no"}},{last},{last}"#);
+    backend.forget();
+    assert_eq!(stack.call(&with_messages(&answered)).text(), ANSWER);
+    let (pre, _) = backend.await_exchange();
+    assert_eq!(pre.message(), "hello\nhello");
+    assert_eq!(*pre.parameter("part_breaks"), json!([5]));
+}
