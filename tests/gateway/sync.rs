@@ -214,7 +214,7 @@ fn stream_true_is_rewritten_to_the_byte() {
         ),
         (
             r#"{"stream":"true","Stream":true}"#.into(),
-            r#"{"stream":"true","Stream":true}"#.into(),
+            r#"{"stream":"true","Stream":false}"#.into(),
         ),
         ("[true]".into(), "[true]".into()),
     ];

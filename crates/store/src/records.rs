@@ -345,7 +345,20 @@ pub trait RecordStore: Send + Sync {
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; the record is not stored
     /// in any of these cases.
-    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError>;
+    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
+        let own = record.answer.clone();
+        let earlier = self.insert_new(record).await?;
+        Ok(earlier.map_or(own, |earlier| *earlier))
+    }
+
+    /// The same for a caller that has the record's answer: gives only that of an earlier record.
+    ///
+    /// # Errors
+    /// As [`RecordStore::insert`].
+    async fn insert_new(
+        &self,
+        record: NewRecord,
+    ) -> Result<Option<Box<AnalysisResponse>>, StoreError>;
 
     /// Hands a record over and returns as soon as the queue has room for it, before it is durable. Records
     /// are stored in the order in which they were handed over.

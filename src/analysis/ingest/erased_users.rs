@@ -9,15 +9,17 @@ pub(crate) const WARNING: &str = "erased: this user's records were erased, nothi
 
 /// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
 pub(super) fn answer_of_insert(
-    stored: Result<AnalysisResponse, StoreError>,
+    stored: Result<Option<Box<AnalysisResponse>>, StoreError>,
     own: AnalysisResponse,
 ) -> Result<AnalysisResponse, StoreError> {
     match stored {
+        Ok(None) => Ok(own),
+        Ok(Some(earlier)) => Ok(*earlier),
         Err(StoreError::Erased) => Ok(AnalysisResponse {
             warnings: [own.warnings, vec![WARNING.to_owned()]].concat(),
             ..own
         }),
-        other => other,
+        Err(error) => Err(error),
     }
 }
 

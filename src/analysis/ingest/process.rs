@@ -109,7 +109,7 @@ impl Ingest {
             caller_view,
         } = self.build_record(caller, request).await?;
         let own = record.answer.clone();
-        let mut answer = answer_of_insert(self.records.insert(record).await, own)?;
+        let mut answer = answer_of_insert(self.records.insert_new(record).await, own)?;
         CallerView::apply(caller_view, &mut answer);
         Ok(answer)
     }

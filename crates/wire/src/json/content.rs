@@ -47,28 +47,15 @@ enum Meaning {
 }
 
 impl Meaning {
-    /// What a name means to its readers. In another case it is known only to those who ignore the case, so
-    /// that it excludes nothing from the text.
     fn of(name: &str) -> Self {
-        match Self::exactly(name) {
-            Self::Unknown => match Self::exactly(&folded(name)) {
-                Self::Text => Self::Text,
-                Self::Free => Self::Free,
-                _ => Self::Unknown,
-            },
-            known => known,
-        }
-    }
-
-    fn exactly(name: &str) -> Self {
-        match name {
+        match &*folded(name) {
             "text" | "content" | "refusal" | "input_text" | "output_text" => Self::Text,
             "data" | "source" => Self::Source,
             "input" | "arguments" | "parameters" => Self::Free,
             "image_url" | "image" | "input_audio" | "audio" | "audio_url" | "video"
             | "video_url" | "file" | "file_data" | "file_url" | "file_id" | "url" => Self::NoText,
             "type" | "id" | "index" | "name" | "role" | "status" | "detail" | "format"
-            | "media_type" | "mime_type" | "mediaType" | "mimeType" | "call_id"
+            | "media_type" | "mime_type" | "mediatype" | "mimetype" | "call_id"
             | "tool_call_id" | "tool_use_id" | "cache_control" | "annotations" | "logprobs"
             | "citations" | "signature" | "encrypted_content" => Self::NoText,
             _ => Self::Unknown,

@@ -52,7 +52,7 @@ mod tests {
             ),
             (
                 r#"{"Stream":true,"streams":true,"stream ":true}"#,
-                r#"{"Stream":true,"streams":true,"stream ":true}"#,
+                r#"{"Stream":false,"streams":true,"stream ":true}"#,
             ),
             (r#"[{"stream":true}]"#, r#"[{"stream":true}]"#),
             ("true", "true"),

@@ -24,12 +24,11 @@ use row::RecordRow;
 
 #[async_trait]
 impl RecordStore for PostgresStore {
-    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
-        let answer = record.answer.clone();
-        match self.writer.insert(RecordRow::new(record)?).await? {
-            None => Ok(answer),
-            Some(earlier) => Ok(*earlier),
-        }
+    async fn insert_new(
+        &self,
+        record: NewRecord,
+    ) -> Result<Option<Box<AnalysisResponse>>, StoreError> {
+        self.writer.insert(RecordRow::new(record)?).await
     }
 
     async fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {

@@ -33,11 +33,13 @@ const THESE: &str = "
 
 #[async_trait]
 impl RecordStore for SqliteStore {
-    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
-        let answer = record.answer.clone();
+    async fn insert_new(
+        &self,
+        record: NewRecord,
+    ) -> Result<Option<Box<AnalysisResponse>>, StoreError> {
         match self.writer.insert(EncodedRecord::new(record)?).await? {
-            Inserted::New => Ok(answer),
-            Inserted::Earlier(earlier) => Ok(*earlier),
+            Inserted::New => Ok(None),
+            Inserted::Earlier(earlier) => Ok(Some(earlier)),
         }
     }
 
