@@ -83,13 +83,24 @@ pub fn read_head(stream: &mut dyn Stream) -> io::Result<Option<Head>> {
     let mut raw = Vec::new();
     let mut byte = [0];
     while !raw.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte)? {
+        match read_once(stream, &mut byte)? {
             0 if raw.is_empty() => return Ok(None),
             0 => return Err(ErrorKind::UnexpectedEof.into()),
             _ => raw.push(byte[0]),
         }
     }
     Ok(Some(Head::parse(raw)))
+}
+
+/// One read. A machine that stops the process for a moment interrupts a read that has a time limit; that is
+/// no end of the connection.
+fn read_once(stream: &mut dyn Stream, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// How far a body has been read, by its framing.
@@ -160,7 +171,7 @@ impl Body {
 
 fn read_some(stream: &mut dyn Stream, at_most: u64) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; at_most.min(64 * 1024) as usize];
-    let count = stream.read(&mut buffer)?;
+    let count = read_once(stream, &mut buffer)?;
     buffer.truncate(count);
     Ok(buffer)
 }
@@ -272,20 +283,29 @@ impl Conn {
 
     /// The next head, None when the gateway closed instead.
     pub fn try_head(&mut self) -> Option<Head> {
+        self.head_or_end().ok()
+    }
+
+    /// The next head, or how the connection ended instead.
+    #[track_caller]
+    fn head_or_end(&mut self) -> io::Result<Head> {
         let head = match read_head(self.stream.as_mut()) {
-            Ok(head) => head?,
-            Err(e) if is_timeout(&e) => panic!("no answer within {PATIENCE:?}"),
-            Err(_) => return None,
+            Ok(head) => head.ok_or(ErrorKind::UnexpectedEof)?,
+            Err(e) if is_timeout(&e) => {
+                panic!("no answer in time ({PATIENCE:?} unless more patient)")
+            }
+            Err(e) => return Err(e),
         };
         self.body = Body::of_response(&head);
         self.pending.clear();
-        Some(head)
+        Ok(head)
     }
 
     /// The next head.
     #[track_caller]
     pub fn head(&mut self) -> Head {
-        self.try_head().expect("an answer, not a closed connection")
+        self.head_or_end()
+            .unwrap_or_else(|end| panic!("a closed connection instead of an answer: {end:?}"))
     }
 
     /// The next head that is not an informational one.

@@ -26,6 +26,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use log::debug;
 use pingora_core::apps::ServerApp;
 use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
@@ -35,6 +36,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
+use tokio::time::timeout;
 use tower_service::Service as _;
 
 /// How long a connection may wait for one more request after a hand-over.
@@ -217,22 +219,23 @@ impl WebApp {
                 .serve_connection(TokioIo::new(stream), service)
         );
         let mut shutdown = shutdown.clone();
-        let ended = tokio::select! {
+        let mut ended = tokio::select! {
             ended = connection.as_mut() => Some(ended),
             _ = shutdown.wait_for(|stopping| *stopping) => None,
         };
         if ended.is_none() && in_peace() {
             // A request may be on its way; its answer closes the connection.
-            if tokio::time::timeout(PEACE, connection.as_mut())
-                .await
-                .is_ok()
-            {
-                return;
-            }
+            ended = timeout(PEACE, connection.as_mut()).await.ok();
         }
-        if ended.is_none() {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!("client connection ended: {error}");
         }
     }
 }
