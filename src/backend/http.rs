@@ -225,13 +225,15 @@ impl Analyzer for HttpAnalyzer {
             // Another call with this key may have asked meanwhile.
             match self.known_keys.get(key, Instant::now()) {
                 Some(answer) => answer,
-                None => self.ask_about(key).await,
+                None => {
+                    let answer = self.ask_about(key).await;
+                    self.known_keys.set(key, answer, Instant::now());
+                    answer
+                }
             }
         };
         let answer = tokio::time::timeout(self.timeout, asking).await;
-        let answer = answer.unwrap_or(Recognition::NoAnswer);
-        self.known_keys.set(key, answer, Instant::now());
-        answer
+        answer.unwrap_or(Recognition::NoAnswer)
     }
 
     fn set_report_source(&self, reports: ReportSource) {

@@ -74,9 +74,8 @@ pub trait Analyzer: Send + Sync {
         false
     }
 
-    /// What the backend knows of a caller and of the application that the call names, before anything of it is
-    /// read. Only a backend that has the
-    /// access keys in this process looks at the application.
+    /// What the backend knows of a caller and of the application that the call names. Called before the body is
+    /// read. Only a backend in this process checks the application.
     async fn recognize(&self, _: &Secret, _application_id: Option<&str>) -> Recognition {
         Recognition::Unsupported
     }

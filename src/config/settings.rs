@@ -100,7 +100,7 @@ pub struct AnalysisSettings {
     pub requests_per_second: Option<usize>,
     /// Messages that wait to be analyzed.
     pub queue: AnalysisQueue,
-    /// Bytes of one message that are analyzed, default 4 MiB; the rest is reported as not analyzed.
+    /// Bytes of one message that are analyzed; the rest is reported as not analyzed.
     pub analyzed_bytes: u64,
     /// The judge of custom policies; None: policies are matched by keywords.
     pub judge: Option<JudgeSettings>,

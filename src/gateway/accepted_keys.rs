@@ -6,11 +6,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// An access key that was accepted so long ago still passes while the backend does not answer.
+/// An accepted key still passes for this long while the backend does not answer.
 const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 3600);
 /// An accepted key is noted again after this time.
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 const CAPACITY: usize = 20_000;
+/// When full, only keys accepted in this time stay.
+const KEPT_WHEN_FULL: Duration = Duration::from_secs(3600);
 
 /// Access keys that the backend has accepted; a reload keeps them. Only hashes are kept.
 #[derive(Default)]
@@ -30,7 +32,7 @@ impl AcceptedKeys {
         }
         // Only keys that the backend knows are here, so no stranger can fill this.
         if accepted.len() >= CAPACITY && !accepted.contains_key(&hash) {
-            accepted.retain(|_, at| now.saturating_duration_since(*at) < REMEMBERED_FOR / 24);
+            accepted.retain(|_, at| now.saturating_duration_since(*at) < KEPT_WHEN_FULL);
         }
         if accepted.len() < CAPACITY || accepted.contains_key(&hash) {
             accepted.insert(hash, now);

@@ -20,7 +20,7 @@ pub(crate) enum CountsFor {
     /// The default one, whatever it names.
     Default,
     /// The one that its access key belongs to; it names none.
-    Keys(ApplicationId),
+    BoundToKey(ApplicationId),
 }
 
 /// Decides whether a call may go on, and for which application; `application_id` is the one it names.
@@ -50,7 +50,7 @@ pub(crate) async fn admit(
         _ => {}
     }
     if let Recognition::KnownFor(own) = recognition {
-        return Ok(CountsFor::Keys(own));
+        return Ok(CountsFor::BoundToKey(own));
     }
     match knows_application(snapshot, recognition, application_id) {
         true => Ok(CountsFor::Named),

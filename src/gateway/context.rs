@@ -88,7 +88,7 @@ impl CallContext {
         match self.counts_for {
             CountsFor::Named => named.or_else(default),
             CountsFor::Default => default(),
-            CountsFor::Keys(own) => Some(own.to_string()),
+            CountsFor::BoundToKey(own) => Some(own.to_string()),
         }
     }
 

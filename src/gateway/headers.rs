@@ -11,11 +11,14 @@ use pingora_error::{Error, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use uuid::Uuid;
 
+/// Names the application of a call.
+pub(crate) const APPLICATION_ID: &str = "x-application-id";
+
 /// The gateway-extension headers (§2.1), which are never forwarded on any route. Compared with `_` read as
 /// `-`, because some servers treat both spellings as the same header.
 pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
     "x-monitor-api-key",
-    "x-application-id",
+    APPLICATION_ID,
     "x-user-id",
     "x-session-id",
     "x-attached-files",
@@ -54,19 +57,25 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Reads the headers. An empty value counts as absent; invalid UTF-8 is replaced, and one that is longer than
-    /// ids are stored is cut and marked.
+    /// Reads the headers.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let text = |name: &str| {
-            let value = headers.get(name)?.as_bytes().trim_ascii();
-            (!value.is_empty()).then(|| stored_id(&String::from_utf8_lossy(value)).into_owned())
-        };
         Self {
-            application_id: text("x-application-id"),
-            user_id: text("x-user-id"),
-            session_id: text("x-session-id"),
+            application_id: application_id(headers),
+            user_id: id(headers, "x-user-id"),
+            session_id: id(headers, "x-session-id"),
         }
     }
+}
+
+/// The application that a request names.
+pub(crate) fn application_id(headers: &HeaderMap) -> Option<String> {
+    id(headers, APPLICATION_ID)
+}
+
+/// An empty value counts as absent. Invalid UTF-8 is replaced; an id over the stored length is cut and marked.
+fn id(headers: &HeaderMap, name: &str) -> Option<String> {
+    let value = headers.get(name)?.as_bytes().trim_ascii();
+    (!value.is_empty()).then(|| stored_id(&String::from_utf8_lossy(value)).into_owned())
 }
 
 /// The header with one value that a request has with different ones: two readers could disagree about which
@@ -283,14 +292,6 @@ pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
     }
     if head.method == Method::CONNECT {
         return Error::e_explain(ErrorType::InvalidHTTPHeader, "CONNECT");
-    }
-    // RFC 9112 3: one space on either side of the target. Pingora takes a second one for part of the target,
-    // other servers skip it.
-    if head.raw_path().ends_with(b" ") {
-        return Error::e_explain(
-            ErrorType::InvalidHTTPHeader,
-            "two spaces before the version",
-        );
     }
     if head.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
         let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();

@@ -2,14 +2,15 @@
 //! the exchange answers a monitored call within `request_filter`.
 
 use super::call_trace::CallTrace;
+use super::callers::{self, CountsFor};
 use super::context::CallContext;
 use super::error::{CallError, classify};
 use super::guard::{BodyFraming, GuardedStream, ParsedHead, is_too_slow};
-use super::headers::{self, Extensions, check_framing};
+use super::headers::{self, check_framing};
 use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
-use super::{auth, callers, exchange, respond};
+use super::{auth, exchange, respond};
 use crate::fair_queue::Tenant;
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
@@ -57,7 +58,7 @@ impl Gateway {
         }
         if route.needs_key() {
             let key = auth::access_key(&head.headers).map_err(CallError::Key)?;
-            let application = head.headers.get("x-application-id");
+            let application = head.headers.get(headers::APPLICATION_ID);
             ctx.tenant = Tenant::new(&key, &application.map(HeaderValue::as_bytes));
             ctx.access_key = Some(key);
         }
@@ -80,9 +81,15 @@ impl Gateway {
     ) -> Result<Route, CallError> {
         let rules = ctx.snapshot.caller_rules();
         if let Some(key) = ctx.access_key.as_ref().filter(|_| !rules.let_all_pass()) {
-            let named = Extensions::of(&session.req_header().headers).application_id;
+            let named = headers::application_id(&session.req_header().headers);
             let admitted = callers::admit(&ctx.snapshot, key, named.as_deref());
             ctx.counts_for = Box::pin(admitted).await?;
+            if ctx.counts_for != CountsFor::Named {
+                let application = ctx.application_id(None);
+                if let Some(trace) = &mut ctx.trace {
+                    trace.set_application(application.as_deref());
+                }
+            }
         }
         self.acquire_permits(session, ctx, &route)?;
         Ok(route)
@@ -104,8 +111,7 @@ impl Gateway {
         let policies = snapshot.policies.as_ref().filter(|_| route.needs_key());
         let limited = policies.and_then(|policies| {
             policies.limits(|| {
-                let named = Extensions::of(&session.req_header().headers).application_id;
-                ctx.application_id(named)
+                ctx.application_id(headers::application_id(&session.req_header().headers))
             })
         });
         if let Some(limited) = limited {

@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Bodies of at most so many bytes are short.
+/// Calls up to this cost, their body and one quantum, are short.
 const LONGEST_SHORT: u64 = 256 * 1024;
-/// A call that has waited so long for its turn goes on without one.
+/// A call that has waited this long for its turn goes on without one.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// What all calls share until the next reload.

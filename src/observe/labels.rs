@@ -93,7 +93,7 @@ label!(
     }
 );
 label!(
-    /// `reason` label of client connections that the gateway closed.
+    /// `reason` label of client connections that this program closed.
     EndReason {
         /// A request head was not complete within limits.header_timeout of its first byte.
         SlowHead => "slow_head",

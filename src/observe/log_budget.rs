@@ -5,6 +5,9 @@
 //! One budget for all lines. Less important ones leave a part of it to those above them: a flood of refused
 //! calls cannot suppress a warning, nor warnings an error. Lines about the log itself are not bounded here;
 //! they have a rate of their own.
+//!
+//! A token bucket of its own: the size of a line is known only once it is formatted, so it is charged afterward and may
+//! overdraw the bucket.
 
 use super::labels::LogSource;
 use super::throttle::Throttle;
@@ -25,7 +28,7 @@ pub(super) static LOG_BUDGET: LazyLock<LogBudget> = LazyLock::new(LogBudget::new
 pub(super) struct LogBudget {
     bucket: Mutex<Bucket>,
     /// Lines that no metric has counted yet, by [`LogSource`].
-    suppressed: [AtomicU64; 3],
+    suppressed: [AtomicU64; LogSource::ALL.len()],
     notice: Throttle,
 }
 
@@ -56,8 +59,10 @@ impl LogBudget {
     }
 
     /// Whether a line may be written. One that may not is counted.
-    pub(super) fn admits(&self, source: LogSource, level: Level) -> bool {
-        let is_admitted = self.lock().admits(reserve(source, level), Instant::now());
+    pub(super) fn try_admit(&self, source: LogSource, level: Level) -> bool {
+        let is_admitted = self
+            .lock()
+            .try_admit(reserve(source, level), Instant::now());
         if !is_admitted {
             self.suppressed[source as usize].fetch_add(1, Ordering::Relaxed);
             if let Some(count) = self.notice.pass() {
@@ -102,7 +107,7 @@ impl Bucket {
         self.refilled = now;
     }
 
-    fn admits(&mut self, reserve_seconds: f64, now: Instant) -> bool {
+    fn try_admit(&mut self, reserve_seconds: f64, now: Instant) -> bool {
         let waited = now.saturating_duration_since(self.refilled).as_secs_f64();
         let refilled = self.left + waited * self.bytes_per_second;
         self.left = refilled.min(self.bytes_per_second * BURST_SECONDS);
@@ -131,7 +136,7 @@ mod tests {
     /// Writes as many lines as there may be at once; returns their bytes.
     fn fill(bucket: &mut Bucket, source: LogSource, level: Level, now: Instant) -> f64 {
         let mut written = 0.0;
-        while bucket.admits(reserve(source, level), now) {
+        while bucket.try_admit(reserve(source, level), now) {
             bucket.left -= LINE;
             written += LINE;
         }
@@ -167,7 +172,7 @@ mod tests {
         ] {
             assert!(fill(&mut bucket, source, level, now) > 0.0, "{level}");
             let library = reserve(LogSource::Library, Level::Error);
-            assert!(!bucket.admits(library, now), "{level}");
+            assert!(!bucket.try_admit(library, now), "{level}");
         }
     }
 }

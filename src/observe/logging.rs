@@ -21,10 +21,10 @@ const SHORT: Duration = Duration::from_millis(50);
 /// The logger of this process, which a reload changes.
 static LOGGER: LazyLock<Logger> = LazyLock::new(|| Logger(ArcSwapOption::empty()));
 
-struct Logger(ArcSwapOption<Lines>);
+struct Logger(ArcSwapOption<Loggers>);
 
-/// The lines of one configuration: what is written, and in which form.
-struct Lines {
+/// The loggers of one configuration: what is written, and in which form.
+struct Loggers {
     /// Takes what it writes from the log's budget.
     limited: env_logger::Logger,
     unlimited: env_logger::Logger,
@@ -35,7 +35,7 @@ struct Lines {
 }
 
 /// Where the bytes of a line are counted, if they are.
-enum Place {
+enum Accounting {
     Limited(LogSource),
     Unlimited,
     Nowhere,
@@ -60,7 +60,7 @@ impl Write for Tail {
     }
 }
 
-impl Lines {
+impl Loggers {
     fn new(level: &str, format: LogFormat) -> Self {
         let directives = level.split(',').filter_map(|part| part.split_once('='));
         Self {
@@ -71,30 +71,30 @@ impl Lines {
     }
 
     /// A line of an own target is recognized by its module. Short lines of calls are counted by the access log.
-    fn place(&self, record: &Record<'_>) -> Place {
+    fn accounting(&self, record: &Record<'_>) -> Accounting {
         let is_own = record
             .module_path()
             .is_some_and(|module| module.starts_with("monitor"));
         let target = record.target();
         match target {
-            access::TARGET | "log" if is_own => Place::Unlimited,
-            _ if is_own => Place::Limited(LogSource::Program),
+            access::TARGET | "log" if is_own => Accounting::Unlimited,
+            _ if is_own => Accounting::Limited(LogSource::Program),
             _ if self.named.iter().any(|name| target.starts_with(name)) => {
-                Place::Limited(LogSource::Library)
+                Accounting::Limited(LogSource::Library)
             }
-            _ => Place::Nowhere,
+            _ => Accounting::Nowhere,
         }
     }
 
     fn log(&self, record: &Record<'_>) {
-        match self.place(record) {
-            Place::Unlimited => self.unlimited.log(record),
-            Place::Limited(source)
-                if self.limited.matches(record) && LOG_BUDGET.admits(source, record.level()) =>
+        match self.accounting(record) {
+            Accounting::Unlimited => self.unlimited.log(record),
+            Accounting::Limited(source)
+                if self.limited.matches(record) && LOG_BUDGET.try_admit(source, record.level()) =>
             {
                 self.limited.log(record);
             }
-            Place::Limited(_) | Place::Nowhere => {}
+            Accounting::Limited(_) | Accounting::Nowhere => {}
         }
     }
 }
@@ -146,7 +146,7 @@ pub fn init(settings: &LogSettings) {
 /// Puts other levels and another format in force. Warns of a filter that names a module which has moved.
 pub fn set(settings: &LogSettings) {
     let (level, moved) = log_filter::current(&settings.level);
-    let lines = Lines::new(&level, settings.format);
+    let lines = Loggers::new(&level, settings.format);
     LOG_BUDGET.set(settings.bytes_per_second);
     log::set_max_level(lines.limited.filter());
     LOGGER.0.store(Some(Arc::new(lines)));

@@ -12,7 +12,7 @@ use support::stack::Stack;
 const MESSAGES: usize = 8;
 const LARGE: usize = 2 << 20;
 const LINE: &str = "слово и ещё одно, a@example.org, ";
-/// The allocator returns unused pages over ten seconds.
+/// The allocator returns unused pages over ten seconds; a busy machine takes longer.
 const DECAY: Duration = Duration::from_secs(60);
 
 #[test]

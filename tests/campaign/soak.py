@@ -40,7 +40,7 @@ def free_port():
 
 
 class Backend:
-    """A way to the analysis server that can be closed for a while."""
+    """A TCP proxy before the analysis server that can be switched off."""
 
     def __init__(self, port):
         self.port, self.is_open, self.connections = port, True, set()
@@ -87,7 +87,6 @@ class Service:
         self.environment = {"PATH": os.environ["PATH"], "MONITOR_DATA_DIR": str(folder / role), **environment}
         self.log = open(folder / f"{role}.log", "wb")
         self.child = subprocess.Popen([program, role], env=self.environment, stdout=self.log, stderr=self.log)
-        self.ids = {self.child.pid}
 
     def command(self, *words):
         done = subprocess.run([self.program, *words], env=self.environment, capture_output=True, text=True, timeout=120)
@@ -96,16 +95,19 @@ class Service:
     def folder_mark(self):
         return f"MONITOR_DATA_DIR={self.folder / self.role}".encode()
 
-    def pid(self):
-        """The newest process of this data folder that runs."""
+    def pids(self):
+        """The processes of this data folder that run; an upgrade has two for a while."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
                 is_ours = words[1:2] == [self.role.encode()] and self.folder_mark() in (entry / "environ").read_bytes()
                 found += [int(entry.name)] if is_ours else []
-        self.ids.update(found)
-        return max(found, default=None)
+        return found
+
+    def pid(self):
+        """The newest of them."""
+        return max(self.pids(), default=None)
 
     def sample(self):
         place = pathlib.Path(f"/proc/{self.pid()}")
@@ -117,8 +119,7 @@ class Service:
         }
 
     def stop(self):
-        self.pid()
-        for pid in self.ids:
+        for pid in self.pids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):

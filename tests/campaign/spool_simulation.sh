@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Simulated histories of the spool, its disk and its backend (src/spool/simulation.rs): a million of them by default.
+# Simulated histories of the spool, its disk and its backend (src/spool/simulation/): a million of them by default.
 # Usage: tests/campaign/spool_simulation.sh [HISTORIES [FIRST_SEED]]
 # A failing seed is printed; MONITOR_SIMULATION_SEED=N replays it with everything that happened.
 set -euo pipefail

@@ -21,7 +21,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 400,
         name: "BadRequest",
-        description: "The body is not JSON; for files, it is not multipart/form-data or incomplete.",
+        description: "The body is not JSON; for files, it is not multipart/form-data or incomplete; or a header that has one value has different ones.",
         header: None,
         message: "the body is not JSON, see line 1 column 9",
     },

@@ -35,15 +35,14 @@ const SINGLE_VALUED: [&str; 4] = ["Host", "Content-Type", "Sec-Fetch-Site", GATE
 
 /// Refuses a request that two readers could take for different ones. The same value twice is one.
 async fn refuse_ambiguous(request: Request, next: Next) -> Result<Response, ApiError> {
-    let is_ambiguous = |name: &&&'static str| {
-        let mut values = request.headers().get_all(**name).iter();
+    for name in SINGLE_VALUED {
+        let mut values = request.headers().get_all(name).iter();
         let first = values.next();
-        values.any(|other| Some(other) != first)
-    };
-    match SINGLE_VALUED.iter().find(is_ambiguous) {
-        Some(name) => Err(ApiError::AmbiguousHeader(name)),
-        None => Ok(next.run(request).await),
+        if values.any(|other| Some(other) != first) {
+            return Err(ApiError::AmbiguousHeader(name));
+        }
     }
+    Ok(next.run(request).await)
 }
 
 /// Notes what a gateway reports about itself in an accepted call.

@@ -25,14 +25,17 @@ struct Measured {
 
 /// Cuts the ids of a gateway's record as the gateway itself does: its record is already accepted, so that a refusal
 /// would lose it. An earlier release may have accepted longer ones.
-pub(super) fn shorten_ids(parameters: &mut Map<String, Value>) {
+pub(super) fn shorten_ids(parameters: &mut Map<String, Value>) -> bool {
+    let mut is_cut = false;
     for name in IDS {
         if let Some(Value::String(id)) = parameters.get_mut(name)
             && id.len() > LONGEST_ID
         {
             *id = stored_id(id).into_owned();
+            is_cut = true;
         }
     }
+    is_cut
 }
 
 /// Names everything that is over its bound.
@@ -156,7 +159,7 @@ mod tests {
         let long = "я".repeat(2_000);
         let mut parameters = json!({"user_id": long, "session_id": "s", "request_id": 7});
         let parameters = parameters.as_object_mut().unwrap();
-        shorten_ids(parameters);
+        assert!(shorten_ids(parameters) && !shorten_ids(parameters));
         assert_eq!(parameters["user_id"], *stored_id(&long));
         assert_eq!(check(parameters), Ok(()));
     }

@@ -23,12 +23,10 @@ const MOST_BREAKS: usize = 4_096;
 impl Parameters {
     /// Checked; the ids of a gateway's record are cut to their bound.
     pub(super) fn of(stage: Stage, input: &mut ProcessInput) -> Result<Self, ApiError> {
-        let given = Self::read(&input.additional_parameters)?;
+        let mut parameters = Self::read(&input.additional_parameters)?;
         // Over what was received.
-        let chain = chain_entry(stage, input, &given);
-        let mut parameters = given;
-        if chain.is_some() {
-            shorten_ids(&mut input.additional_parameters);
+        let chain = chain_entry(stage, input, &parameters);
+        if chain.is_some() && shorten_ids(&mut input.additional_parameters) {
             parameters = Self::read(&input.additional_parameters)?;
         }
         check(&input.additional_parameters)?;

@@ -92,10 +92,13 @@ impl Ingest {
         application_id: Option<&str>,
     ) -> Result<Option<ApplicationId>, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
-        if application_id.is_some() {
-            self.applications.resolve(application_id, &caller).await?;
+        match application_id {
+            Some(_) => {
+                self.applications.resolve(application_id, &caller).await?;
+                Ok(None)
+            }
+            None => caller.narrow(None),
         }
-        caller.narrow(None)
     }
 
     /// As [`Ingest::process`], for a caller whose token was checked.

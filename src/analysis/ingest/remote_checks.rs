@@ -32,7 +32,12 @@ impl MessageAnalyzer {
         if policies.is_empty() {
             return on_account(claim, self.detect(stage, rules, message, claim)).await;
         }
-        let (text, joined) = (message.text.clone(), message.joined());
+        let text = message.text.clone();
+        // A model reads across the breaks between parts by itself.
+        let joined = match self.remote.model_judge() {
+            None => message.joined(),
+            Some(_) => None,
+        };
         // The judge first: its question is on its way while the engine works on this thread.
         let detected = self.detect(stage, rules, message, claim);
         let both = join(self.rule(policies, &text, joined.as_deref()), detected);
@@ -43,7 +48,7 @@ impl MessageAnalyzer {
         Ok((message, report))
     }
 
-    /// `joined` is the text without the breaks between its parts. A model reads across them by itself.
+    /// `joined` is the text without the breaks between its parts, where the judge needs it.
     async fn rule(
         &self,
         policies: &[CustomPolicy],
@@ -52,7 +57,7 @@ impl MessageAnalyzer {
     ) -> (Ruling, u64) {
         let started = steady_us();
         let mut ruling = self.remote.judge().judge(policies, text).await;
-        if let Some(joined) = joined.filter(|_| self.remote.model_judge().is_none()) {
+        if let Some(joined) = joined {
             ruling.add_findings(self.remote.judge().judge(policies, joined).await);
         }
         (ruling, steady_us().saturating_sub(started))

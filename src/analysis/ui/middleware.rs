@@ -68,7 +68,8 @@ fn sign_in_address(view: &View, is_get: bool) -> String {
     }
 }
 
-/// What a browser may do with an answer. What a handler has set itself is stricter, or meant for its answer.
+/// What a browser may do with an answer. A header that a handler has set stays: it is stricter, or specific to
+/// that answer.
 fn set_security_headers(headers: &mut HeaderMap) {
     let fixed: [(HeaderName, &'static str); 6] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -70,8 +70,8 @@ impl Analyzer for LocalAnalyzer {
 
     async fn recognize(&self, key: &Secret, application_id: Option<&str>) -> Recognition {
         match self.0.ingest.recognize(key, application_id).await {
-            Ok(Some(own)) if application_id.is_none() => Recognition::KnownFor(own),
-            Ok(_) => Recognition::Known,
+            Ok(Some(own)) => Recognition::KnownFor(own),
+            Ok(None) => Recognition::Known,
             Err(ApiError::TokenInvalid | ApiError::TokenMissing | ApiError::ScopeMissing(_)) => {
                 Recognition::UnknownKey
             }

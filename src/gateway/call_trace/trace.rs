@@ -2,7 +2,7 @@
 //! other call carries a null pointer.
 
 use super::clock::CallClock;
-use crate::gateway::headers::Extensions;
+use crate::gateway::headers;
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::ModelServer;
 use crate::observe::access::AccessLine;
@@ -80,7 +80,7 @@ impl CallTrace {
         }
         let head = session.req_header();
         let caller = caller(&head.headers);
-        let application = match Extensions::of(&head.headers).application_id {
+        let application = match headers::application_id(&head.headers) {
             Some(id) => id.parse().ok(),
             None => snapshot.settings.monitor.application_id.map(|id| id.0),
         };
@@ -104,6 +104,11 @@ impl CallTrace {
                 snapshot: snapshot.clone(),
             }),
         }))
+    }
+
+    /// The application that the call counts for instead of the one it names (CONTRACT 44).
+    pub(crate) fn set_application(&mut self, id: Option<&str>) {
+        self.application = id.and_then(|id| id.parse().ok());
     }
 
     /// Sets what the request asks for. A monitored call is async until [`Self::set_mode`] says otherwise.

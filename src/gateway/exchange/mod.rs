@@ -52,6 +52,7 @@ pub(super) async fn run(
     let turn = snapshot
         .turns
         .take(claim, QUANTUM + body.bytes.len() as u64);
+    // Without a turn in time the call goes on all the same.
     let turn = Box::pin(turn).await.ok();
     let handled = pin!(handle(snapshot, session, ctx, body));
     Turn::until_first_wait(turn, handled).await

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Of the log's short lines.
 pub(super) const TARGET: &str = "access";
-/// Bytes that the log adds to a short line, at most: time, level and target.
+/// About as many bytes as the log adds to a short line: time, level and target.
 const FRAME: usize = 80;
 /// Lines put together for one write, at most.
 const TOGETHER: usize = 64 << 10;
@@ -157,7 +157,7 @@ impl AccessLog {
             return;
         };
         let is_limited = !call.is_answered();
-        if is_limited && !LOG_BUDGET.admits(LogSource::Access, Level::Info) {
+        if is_limited && !LOG_BUDGET.try_admit(LogSource::Access, Level::Info) {
             return;
         }
         let line = call.line();

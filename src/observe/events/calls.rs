@@ -31,8 +31,8 @@ impl CallEnded<'_> {
         metrics.call_ended(self.route, self.outcome, self.times);
     }
 
-    /// Whether a model server took the call and answered it, or a policy did. A caller without a key that
-    /// they accept causes no such call.
+    /// Whether a model server took the call and answered it, or a policy did. A caller whose key
+    /// neither accepts cannot cause such a call.
     pub fn is_answered(&self) -> bool {
         use RouteLabel::{Chat, Docs, Embeddings, Models, Other};
         match self.route {

@@ -148,7 +148,7 @@ pub struct CallerUnknown {
     pub outcome: UnknownCaller,
 }
 
-static UNKNOWN: LazyLock<[Throttle; 7]> =
+static UNKNOWN: LazyLock<[Throttle; UnknownCaller::ALL.len()]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
 
 impl CallerUnknown {

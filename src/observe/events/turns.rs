@@ -13,7 +13,7 @@ pub struct AnalysisRefused {
     pub reason: TurnRefusal,
 }
 
-static REFUSED: LazyLock<[Throttle; 2]> =
+static REFUSED: LazyLock<[Throttle; TurnRefusal::ALL.len()]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl AnalysisRefused {

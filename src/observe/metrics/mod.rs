@@ -67,7 +67,7 @@ const UNCHECKED: About = (
 );
 const ENDED: About = (
     "monitor_connections_ended_total",
-    "Client connections that the gateway ended, by reason.",
+    "Client connections that the gateway, the analysis API or the web UI closed, by reason.",
 );
 const UNRESTORED: About = (
     "monitor_unrestored_answers_total",

@@ -124,11 +124,18 @@ fn every_test_that_guarantees_md_names_exists() {
     }
     let page = read(&root().join("docs/guarantees.md"));
     let (_, table) = page.split_once("| Shown by |").unwrap();
-    let (table, _) = table.split_once("\n\n").unwrap();
+    let (table, below) = table.split_once("\n\n").unwrap();
+    // The second table names its tests in a row, for each column.
+    let across = below.lines().find(|row| row.starts_with("| shown by |"));
+    let across = across
+        .unwrap()
+        .trim_start_matches("| shown by ")
+        .split(" | ");
     let named = Regex::new(r"`([a-z_]+)`([*†]?)").unwrap();
     let mut count = 0;
-    for row in table.lines().filter(|row| row.starts_with("| ")) {
-        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+    let rows = table.lines().filter(|row| row.starts_with("| "));
+    let last = rows.map(|row| row.trim_end_matches(" |").rsplit(" | ").next().unwrap());
+    for shown_by in last.chain(across) {
         for found in named.captures_iter(shown_by) {
             let known = match &found[2] {
                 "*" => &units,
@@ -163,7 +170,13 @@ fn every_test_that_reliability_md_names_exists() {
     }
     let page = read(&root().join("docs/reliability.md"));
     let (_, table) = page.split_once("| Shown by |").unwrap();
-    let (table, _) = table.split_once("\n\n").unwrap();
+    let (table, below) = table.split_once("\n\n").unwrap();
+    // The second table names its tests in a row, for each column.
+    let across = below.lines().find(|row| row.starts_with("| shown by |"));
+    let across = across
+        .unwrap()
+        .trim_start_matches("| shown by ")
+        .split(" | ");
     let named = Regex::new(r"`(\w+)`").unwrap();
     let rows: Vec<_> = table.lines().skip(2).collect();
     assert_eq!(rows.len(), 17);

@@ -1,5 +1,5 @@
 //! Sensitive data in any text: finds stand on borders of characters, in order and apart; a masked text is what
-//! stands between them with a mask in place of each, in every style; deletion leaves no find's characters. The
+//! stands between them with a mask in place of each, for labels and x; deletion leaves no find's characters. The
 //! first byte of the input picks the style.
 #![no_main]
 

@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
     for find in &whole {
         assert!(text.get(find.start..find.end).is_some_and(|value| !value.is_empty()));
     }
-    let mut ends: Vec<usize> = places.iter().map(|place| border(&text, usize::from(*place))).collect();
+    let mut ends: Vec<usize> = places.iter().map(|place| text.floor_char_boundary(usize::from(*place))).collect();
     ends.sort_unstable();
     let mut before = 0;
     for end in ends {
@@ -36,12 +36,3 @@ fuzz_target!(|input: &[u8]| {
         before = settled;
     }
 });
-
-/// The border of a character at or before a place.
-fn border(text: &str, place: usize) -> usize {
-    let mut at = place.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}

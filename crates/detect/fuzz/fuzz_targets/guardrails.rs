@@ -20,6 +20,9 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let (report, errors) = ENGINE.guardrails(&text, &RULES);
     assert!(errors.is_empty(), "{errors:?}");
+    let is_share = |score: f64| (0.0..=1.0).contains(&score);
+    assert!(report.score.is_none_or(is_share));
+    assert!(report.categories.iter().all(|category| is_share(category.score)));
     let first = format!("{report:?}");
     let (again, _) = ENGINE.guardrails(&text, &RULES);
     assert_eq!(first, format!("{again:?}"));

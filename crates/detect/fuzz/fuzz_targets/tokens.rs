@@ -1,5 +1,4 @@
-//! Counts of tokens: no more than bytes, none only for nothing, and two texts have no more together than the
-//! bytes of both.
+//! Counts of tokens: no more than bytes, and none only for nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -40,8 +40,9 @@ fn check_request(body: &[u8], second: Option<&Value>) {
     let Ok(scan) = scan(body) else { return };
     let chat = Chat::read(body, &scan);
     for roles in ROLES {
-        let prompt = chat.prompt(roles);
-        let literals = chat.prompt_literals(roles);
+        let prompt = chat.prompt(roles).text;
+        let literals = chat.prompt_literals(roles).into_iter();
+        let literals: Vec<_> = literals.map(|literal| literal.span).collect();
         check_literals(body, &literals);
         for span in &literals {
             assert!(prompt.contains(&*unescape(&body[span.clone()])));
@@ -51,7 +52,7 @@ fn check_request(body: &[u8], second: Option<&Value>) {
         assert_eq!(&body[span], b"true");
     }
     let _ = (chat.wants_stream(), chat.model(), chat.request_id());
-    let all = chat.prompt(&[ScanRole::AllUser]);
+    let all = chat.prompt(&[ScanRole::AllUser]).text;
     let messages = second.and_then(|value| value["messages"].as_array());
     for message in messages.into_iter().flatten() {
         if let (Some("user"), Some(text)) = (message["role"].as_str(), message["content"].as_str())

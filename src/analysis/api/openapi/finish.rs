@@ -150,6 +150,7 @@ fn implied(operation: &Operation) -> Vec<u16> {
         _ => Vec::new(),
     };
     let mut statuses = OF_TOKENS.to_vec();
+    statuses.push(400);
     if has(|parameter| parameter.parameter_in == ParameterIn::Path) {
         statuses.push(404);
     }
@@ -162,8 +163,8 @@ fn implied(operation: &Operation) -> Vec<u16> {
     match types.as_slice() {
         [] => {}
         // The lines of a batch are refused one by one.
-        ["application/x-ndjson"] => statuses.extend([400, 408, 413, 415]),
-        _ => statuses.extend([400, 408, 413, 415, 422]),
+        ["application/x-ndjson"] => statuses.extend([408, 413, 415]),
+        _ => statuses.extend([408, 413, 415, 422]),
     }
     statuses
 }

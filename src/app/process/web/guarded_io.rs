@@ -10,7 +10,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -93,7 +92,7 @@ impl Linger {
         Self {
             bytes_left: LINGER_BYTES,
             ends: Instant::now() + LINGER_TIME,
-            silence: Box::pin(sleep(Duration::min(LINGER_SILENCE, LINGER_TIME))),
+            silence: Box::pin(sleep(LINGER_SILENCE)),
         }
     }
 }
