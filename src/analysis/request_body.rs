@@ -40,6 +40,10 @@ impl RefusedBody {
 pub trait HeldMemory: Send + Sync {
     /// Nothing of the body that was read so far is in memory any more.
     fn release(&self);
+
+    /// The request has brought an access token for messages, so it counts for that and no longer for the address
+    /// of its client. Tokens are told apart by this number.
+    fn count_for(&self, token: u64);
 }
 
 /// The memory of the body of the request that has this extension. It is released when the request has been
@@ -51,6 +55,11 @@ impl BodyMemory {
     /// Nothing of the body that was read so far is in memory any more.
     pub fn release(&self) {
         self.0.release();
+    }
+
+    /// The request has brought an access token for messages, so it counts for that.
+    pub(crate) fn count_for(&self, token: u64) {
+        self.0.count_for(token);
     }
 }
 

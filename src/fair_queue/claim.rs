@@ -1,6 +1,7 @@
 //! Who a job is for, and how urgent it is.
 
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
 /// Tenants are told apart by this process alone: the numbers reveal nothing of a key.
@@ -22,6 +23,25 @@ impl Tenant {
             holder: HASHER.hash_one(holder),
             application: HASHER.hash_one(application),
         }
+    }
+}
+
+/// Shares of clients whose access keys no backend has accepted; many addresses share one.
+const MOST_STRANGERS: u64 = 256;
+
+/// The holder of the access keys that a client at this address invents.
+pub(crate) fn stranger(address: Option<IpAddr>) -> u64 {
+    HASHER.hash_one(address.map(network)) % MOST_STRANGERS
+}
+
+/// The part of an address that one client has: whoever has one of IPv6 usually has a network of 64 bits.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from(network))
+        }
+        v4 => v4,
     }
 }
 

@@ -4,17 +4,21 @@
 //!
 //! A tenant is an access key and an application (§5, §2.1). Keys take turns with keys, and the applications
 //! of one key with each other: a client that invents further applications, or opens further connections,
-//! gets no more of anything.
+//! gets no more of anything. Keys that no backend has accepted ([`KnownHolders`]) count by the address of
+//! their client, so that inventing keys brings no more either.
 
 mod claim;
+mod fair_order;
 mod heavy;
-mod round_robin;
+mod known_holders;
+mod quick_places;
 mod turns;
 
 pub use claim::Urgency;
-pub(crate) use claim::{Claim, Tenant};
+pub(crate) use claim::{Claim, Tenant, network, stranger};
+pub(crate) use fair_order::{FairQueue, JobClass, OpenClasses, QUANTUM};
 pub(crate) use heavy::heavy;
-pub(crate) use round_robin::{FairQueue, QUANTUM};
+pub(crate) use known_holders::KnownHolders;
 pub(crate) use turns::{NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 
 use std::future::Future;

@@ -4,7 +4,9 @@
 //! - Jobs that somebody awaits go before those that nobody awaits; these get at least every fifth turn.
 //! - The kept places are for awaited short jobs: however many long ones or deferred ones there are, a short
 //!   check waits for other short checks only.
-//! - While places are kept, no access key has all of them; none has more than its part of what may wait.
+//! - While places are kept, the short jobs of one access key have not all of them, and no access key has more
+//!   than its part of what may wait. Its own long jobs hold up none of its short ones.
+//! - While nobody waits, short jobs take their place without a lock ([`QuickPlaces`]).
 
 mod limits;
 #[cfg(test)]
@@ -13,8 +15,9 @@ mod tests;
 pub(crate) use limits::TurnLimits;
 
 use super::claim::{Claim, Urgency};
-use super::round_robin::FairQueue;
-use std::collections::HashMap;
+use super::fair_order::{FairQueue, JobClass, OpenClasses, Ticket};
+use super::quick_places::QuickPlaces;
+use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,16 +54,28 @@ pub(crate) struct TurnFigures {
 /// The places, and who waits for one.
 pub(crate) struct Turns {
     limits: TurnLimits,
+    quick: QuickPlaces,
     state: Mutex<State>,
 }
 
 /// A place, taken until it is dropped.
 pub(crate) struct Turn {
     turns: Arc<Turns>,
-    holder: u64,
-    is_short: bool,
+    place: Place,
 }
 
+enum Place {
+    Quick(u32),
+    Counted { holder: u64, class: JobClass },
+}
+
+/// A quick place of a call that does not outlive its turns.
+struct QuickTurn<'a> {
+    turns: &'a Arc<Turns>,
+    place: u32,
+}
+
+/// What is taken or waits under the lock. While that is anything, the quick places are closed.
 #[derive(Default)]
 struct State {
     running: usize,
@@ -71,36 +86,44 @@ struct State {
     deferred: FairQueue<Waiter>,
     awaited_in_a_row: u32,
     waiting_cost: u64,
-    last_ticket: u64,
 }
 
 /// What one access key has.
 #[derive(Default)]
 struct Holder {
     running: usize,
+    /// Running jobs that may take a kept place.
+    short: usize,
     waiting: usize,
     waiting_cost: u64,
 }
 
 struct Waiter {
-    ticket: u64,
     claim: Claim,
     cost: u64,
-    is_short: bool,
+    class: JobClass,
     granted: oneshot::Sender<Turn>,
 }
 
 /// A job in the queue, which leaves it when this is dropped.
 struct Waiting {
     turns: Arc<Turns>,
-    ticket: u64,
+    ticket: Ticket,
     urgency: Urgency,
     granted: oneshot::Receiver<Turn>,
+    has_left: bool,
+}
+
+/// Where a job finds itself that has asked for a place.
+enum Entered {
+    Started(Turn),
+    Waits(Waiting),
 }
 
 impl Turns {
     pub(crate) fn new(limits: TurnLimits) -> Arc<Self> {
         Arc::new(Self {
+            quick: QuickPlaces::new(limits.common()),
             limits,
             state: Mutex::default(),
         })
@@ -111,88 +134,126 @@ impl Turns {
     /// # Errors
     /// [`NoTurn`] at once where too much waits already, or when the time is over.
     pub(crate) async fn take(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Turn, NoTurn> {
-        if let Some(turn) = self.take_unqueued(claim, cost) {
+        if let Some(turn) = self.try_take(claim, cost) {
             return Ok(turn);
         }
-        let mut waiting = self.enter(claim, cost)?;
+        let mut waiting = match self.enter(claim, cost)? {
+            Entered::Started(turn) => return Ok(turn),
+            Entered::Waits(waiting) => waiting,
+        };
         let patience = self.limits.patience(claim.urgency, cost);
         match timeout(patience, &mut waiting.granted).await {
-            Ok(Ok(turn)) => Ok(turn),
+            Ok(Ok(turn)) => {
+                waiting.has_left = true;
+                Ok(turn)
+            }
             _ => Err(NoTurn::Late),
         }
     }
 
     /// A place, if there is one at once.
     pub(crate) fn try_take(self: &Arc<Self>, claim: Claim, cost: u64) -> Option<Turn> {
-        self.take_unqueued(claim, cost).or_else(|| {
-            let mut waiting = self.enter(claim, cost).ok()?;
-            waiting.granted.try_recv().ok()
-        })
+        let place = match self.take_quick(claim, cost) {
+            Some(place) => Place::Quick(place),
+            None => self.take_unqueued(claim, cost)?,
+        };
+        let turns = self.clone();
+        Some(Turn { turns, place })
     }
 
-    /// A place while nobody waits for one.
-    fn take_unqueued(self: &Arc<Self>, claim: Claim, cost: u64) -> Option<Turn> {
-        let is_short = self.limits.is_short(claim.urgency, cost);
+    /// Runs a future once it is its turn, and keeps the place until the future has to wait for the first time:
+    /// for as long as it needs a processor. If the turn does not come in time, the future runs all the same.
+    pub(crate) async fn until_first_wait<T>(
+        self: &Arc<Self>,
+        claim: Claim,
+        cost: u64,
+        mut future: Pin<&mut impl Future<Output = T>>,
+    ) -> T {
+        let mut quick = self
+            .take_quick(claim, cost)
+            .map(|place| QuickTurn { turns: self, place });
+        let mut turn = match quick {
+            Some(_) => None,
+            None => Box::pin(self.take(claim, cost)).await.ok(),
+        };
+        poll_fn(|context| {
+            let polled = future.as_mut().poll(context);
+            drop(quick.take());
+            drop(turn.take());
+            polled
+        })
+        .await
+    }
+
+    fn take_quick(&self, claim: Claim, cost: u64) -> Option<u32> {
+        match self.limits.class(claim.urgency, cost) {
+            JobClass::Short => self.quick.take(claim.tenant.holder),
+            JobClass::Long => None,
+        }
+    }
+
+    /// A place under the lock, while nobody waits for one.
+    fn take_unqueued(&self, claim: Claim, cost: u64) -> Option<Place> {
+        let class = self.limits.class(claim.urgency, cost);
         let holder = claim.tenant.holder;
         let mut state = self.lock();
-        let waiting = state.awaited.len() + state.deferred.len();
-        let may_start = state.running < self.limits.places
-            && may_start(
-                &state.holders,
-                holder,
-                is_short || state.unkept < self.limits.common(),
-                &self.limits,
-            );
-        if waiting > 0 || !may_start {
-            return None;
+        self.quick.close();
+        let view = self.view();
+        let may_start = match view.open_classes(&state) {
+            Some(open) if class == JobClass::Long => open.long,
+            Some(_) => !view.is_held_back(&state.holders, holder),
+            None => false,
+        };
+        let takes = may_start && state.waiting() == 0;
+        if takes {
+            state.note_started(holder, class);
         }
-        state.note_started(holder, is_short);
-        Some(Turn {
-            turns: self.clone(),
-            holder,
-            is_short,
-        })
+        self.open_if_idle(&state);
+        takes.then_some(Place::Counted { holder, class })
     }
 
     /// What runs and waits now.
     pub(crate) fn figures(&self) -> TurnFigures {
         let state = self.lock();
+        let quick: HashSet<u64> = self.quick.holders().collect();
+        let quick = quick.iter().filter(|it| !state.holders.contains_key(it));
         TurnFigures {
             places: self.limits.places,
-            running: state.running,
-            waiting: state.awaited.len() + state.deferred.len(),
+            running: state.running + self.quick.running(),
+            waiting: state.waiting(),
             waiting_cost: state.waiting_cost,
-            holders: state.holders.len(),
+            holders: state.holders.len() + quick.count(),
         }
     }
 
     /// Queues a job, which may have its place at once.
-    fn enter(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Waiting, NoTurn> {
-        let (sender, granted) = oneshot::channel();
+    fn enter(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Entered, NoTurn> {
+        let (sender, mut granted) = oneshot::channel();
         let mut state = self.lock();
-        state.last_ticket += 1;
-        let ticket = state.last_ticket;
-        state.push(Waiter {
-            ticket,
+        self.quick.close();
+        let ticket = state.push(Waiter {
             claim,
             cost,
-            is_short: self.limits.is_short(claim.urgency, cost),
+            class: self.limits.class(claim.urgency, cost),
             granted: sender,
         });
-        let started = state.start(&self.limits);
-        let is_waiting = started.iter().all(|waiter| waiter.ticket != ticket);
-        let is_full = is_waiting && state.is_over(&self.limits, claim.tenant.holder);
+        let started = state.start(self.view());
+        let is_over = state.is_over(&self.limits, claim.tenant.holder);
         drop(state);
         self.grant(started);
+        if let Ok(turn) = granted.try_recv() {
+            return Ok(Entered::Started(turn));
+        }
         let waiting = Waiting {
             turns: self.clone(),
             ticket,
             urgency: claim.urgency,
             granted,
+            has_left: false,
         };
-        match is_full {
+        match is_over {
             true => Err(NoTurn::Full),
-            false => Ok(waiting),
+            false => Ok(Entered::Waits(waiting)),
         }
     }
 
@@ -201,10 +262,42 @@ impl Turns {
         for waiter in started {
             let turn = Turn {
                 turns: self.clone(),
-                holder: waiter.claim.tenant.holder,
-                is_short: waiter.is_short,
+                place: Place::Counted {
+                    holder: waiter.claim.tenant.holder,
+                    class: waiter.class,
+                },
             };
             drop(waiter.granted.send(turn));
+        }
+    }
+
+    fn return_quick(self: &Arc<Self>, place: u32) {
+        if self.quick.give_back(place) {
+            self.change(|_| ());
+        }
+    }
+
+    /// Changes what is taken or waits, and starts what has a place then.
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        change(&mut state);
+        let started = state.start(self.view());
+        self.open_if_idle(&state);
+        drop(state);
+        self.grant(started);
+    }
+
+    /// Under the lock.
+    fn open_if_idle(&self, state: &State) {
+        if state.running == 0 && state.waiting() == 0 {
+            self.quick.open();
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            limits: &self.limits,
+            quick: &self.quick,
         }
     }
 
@@ -221,13 +314,20 @@ impl State {
         }
     }
 
-    fn push(&mut self, waiter: Waiter) {
-        let (claim, cost) = (waiter.claim, waiter.cost);
+    fn waiting(&self) -> usize {
+        self.awaited.len() + self.deferred.len()
+    }
+
+    fn push(&mut self, waiter: Waiter) -> Ticket {
+        let Waiter {
+            claim, cost, class, ..
+        } = waiter;
         let holder = self.holders.entry(claim.tenant.holder).or_default();
         holder.waiting += 1;
         holder.waiting_cost = holder.waiting_cost.saturating_add(cost);
         self.waiting_cost = self.waiting_cost.saturating_add(cost);
-        self.queue(claim.urgency).push(claim.tenant, cost, waiter);
+        let queue = self.queue(claim.urgency);
+        queue.push(claim.tenant, class, cost, waiter)
     }
 
     /// Whether more waits than may. When all together are over the bound, those are refused that have more than
@@ -238,8 +338,7 @@ impl State {
         };
         let most = limits.waiting_cost;
         if own.waiting == 1 {
-            let jobs = self.awaited.len() + self.deferred.len();
-            return most == 0 || jobs > 1 && self.waiting_cost > most.saturating_mul(2);
+            return most == 0 || self.waiting() > 1 && self.waiting_cost > most.saturating_mul(2);
         }
         let part = most / self.holders.len().max(1) as u64;
         own.waiting_cost > most / limits.parts
@@ -248,53 +347,58 @@ impl State {
     }
 
     /// Starts what has a place, and returns it.
-    fn start(&mut self, limits: &TurnLimits) -> Vec<Waiter> {
-        std::iter::from_fn(|| self.start_one(limits)).collect()
+    fn start(&mut self, view: View<'_>) -> Vec<Waiter> {
+        std::iter::from_fn(|| self.start_one(view)).collect()
     }
 
-    fn start_one(&mut self, limits: &TurnLimits) -> Option<Waiter> {
-        if self.running >= limits.places {
-            return None;
-        }
+    fn start_one(&mut self, view: View<'_>) -> Option<Waiter> {
+        let open = view.open_classes(self)?;
         let order = match self.awaited_in_a_row < MOST_AWAITED_IN_A_ROW {
             true => [Urgency::Awaited, Urgency::Deferred],
             false => [Urgency::Deferred, Urgency::Awaited],
         };
-        let [first, second] = order;
-        let waiter = self.next(first, limits);
-        let waiter = waiter.or_else(|| self.next(second, limits))?;
+        let mut next = |urgency| {
+            let Self {
+                holders,
+                awaited,
+                deferred,
+                ..
+            } = &mut *self;
+            let queue = match urgency {
+                Urgency::Awaited => awaited,
+                Urgency::Deferred => deferred,
+            };
+            queue.next(open, |holder| view.is_held_back(holders, holder))
+        };
+        let waiter = order.into_iter().find_map(&mut next)?;
         self.awaited_in_a_row = match waiter.claim.urgency {
             Urgency::Awaited => self.awaited_in_a_row.saturating_add(1),
             Urgency::Deferred => 0,
         };
+        let holder = waiter.claim.tenant.holder;
+        self.note_started(holder, waiter.class);
         self.leave_queue(&waiter);
-        self.note_started(waiter.claim.tenant.holder, waiter.is_short);
         Some(waiter)
     }
 
-    fn note_started(&mut self, holder: u64, is_short: bool) {
+    fn note_started(&mut self, holder: u64, class: JobClass) {
+        let own = self.holders.entry(holder).or_default();
+        own.running += 1;
         self.running += 1;
-        self.unkept += usize::from(!is_short);
-        self.holders.entry(holder).or_default().running += 1;
+        match class {
+            JobClass::Short => own.short += 1,
+            JobClass::Long => self.unkept += 1,
+        }
     }
 
-    fn next(&mut self, urgency: Urgency, limits: &TurnLimits) -> Option<Waiter> {
-        let Self {
-            holders,
-            unkept,
-            awaited,
-            deferred,
-            ..
-        } = self;
-        let queue = match urgency {
-            Urgency::Awaited => awaited,
-            Urgency::Deferred => deferred,
-        };
-        let has_common = *unkept < limits.common();
-        queue.next(|waiter| {
-            let holder = waiter.claim.tenant.holder;
-            may_start(holders, holder, waiter.is_short || has_common, limits)
-        })
+    fn note_ended(&mut self, holder: u64, class: JobClass) {
+        self.running -= 1;
+        if let Some(own) = self.holders.get_mut(&holder) {
+            own.running -= 1;
+            own.short -= usize::from(class == JobClass::Short);
+        }
+        self.unkept -= usize::from(class == JobClass::Long);
+        self.forget_idle(holder);
     }
 
     fn leave_queue(&mut self, waiter: &Waiter) {
@@ -315,65 +419,69 @@ impl State {
     }
 }
 
-/// Whether a job may have a place that is free, if there is one for its kind.
-fn may_start(
-    holders: &HashMap<u64, Holder>,
-    holder: u64,
-    has_place: bool,
-    limits: &TurnLimits,
-) -> bool {
-    let own = holders.get(&holder);
-    has_place && own.is_none_or(|own| own.running < limits.common())
+/// What decides under the lock whether a job may start.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    limits: &'a TurnLimits,
+    quick: &'a QuickPlaces,
+}
+
+impl View<'_> {
+    /// The classes that have a place; None where there is none at all.
+    fn open_classes(self, state: &State) -> Option<OpenClasses> {
+        let running = state.running + self.quick.running();
+        let common = self.limits.common();
+        (running < self.limits.places).then_some(OpenClasses {
+            short: true,
+            long: state.unkept < common,
+        })
+    }
+
+    /// Whether the short jobs of a key have as many places as they may.
+    fn is_held_back(self, holders: &HashMap<u64, Holder>, holder: u64) -> bool {
+        let quick = self.quick.holders().filter(|it| *it == holder).count();
+        let own = holders.get(&holder).map_or(0, |own| own.short);
+        own + quick >= self.limits.common()
+    }
 }
 
 impl Turn {
     /// Whether the job is short and awaited.
     pub(crate) fn is_short(&self) -> bool {
-        self.is_short
-    }
-
-    /// Keeps the place until the future has to wait for the first time: for as long as it needs a processor.
-    pub(crate) async fn until_first_wait<T>(
-        mut turn: Option<Self>,
-        mut future: Pin<&mut impl Future<Output = T>>,
-    ) -> T {
-        poll_fn(|context| {
-            let polled = future.as_mut().poll(context);
-            drop(turn.take());
-            polled
-        })
-        .await
+        match self.place {
+            Place::Quick(_) => true,
+            Place::Counted { class, .. } => class == JobClass::Short,
+        }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut state = self.turns.lock();
-        let ticket = self.ticket;
-        let left = state
-            .queue(self.urgency)
-            .remove(|waiter| waiter.ticket == ticket);
-        if let Some(waiter) = left {
-            state.leave_queue(&waiter);
+        if self.has_left {
+            return;
         }
-        // Its place in the line may have held back those behind it.
-        let started = state.start(&self.turns.limits);
-        drop(state);
-        self.turns.grant(started);
+        let (urgency, ticket) = (self.urgency, self.ticket);
+        self.turns.change(|state| {
+            if let Some(waiter) = state.queue(urgency).remove(ticket) {
+                state.leave_queue(&waiter);
+            }
+        });
+    }
+}
+
+impl Drop for QuickTurn<'_> {
+    fn drop(&mut self) {
+        self.turns.return_quick(self.place);
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.turns.lock();
-        state.running -= 1;
-        state.unkept -= usize::from(!self.is_short);
-        if let Some(own) = state.holders.get_mut(&self.holder) {
-            own.running -= 1;
+        match self.place {
+            Place::Quick(place) => self.turns.return_quick(place),
+            Place::Counted { holder, class } => {
+                self.turns.change(|state| state.note_ended(holder, class));
+            }
         }
-        state.forget_idle(self.holder);
-        let started = state.start(&self.turns.limits);
-        drop(state);
-        self.turns.grant(started);
     }
 }

@@ -6,6 +6,7 @@ use super::error::CallError;
 use super::state::Snapshot;
 use crate::backend::Recognition;
 use crate::config::{CallerRules, UnknownApplication, UnknownKey};
+use crate::fair_queue::Tenant;
 use crate::observe::UnknownCaller;
 use crate::observe::events::CallerUnknown;
 use monitor_model::{ApplicationId, Secret};
@@ -107,6 +108,8 @@ async fn recognize(
     match recognition {
         Recognition::Known | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
             snapshot.accepted_keys.note(key, Instant::now());
+            let holder = Tenant::new(key, &()).holder;
+            snapshot.known_holders.insert(holder);
             recognition
         }
         Recognition::NoAnswer if snapshot.accepted_keys.remembers(key, Instant::now()) => {

@@ -11,7 +11,7 @@ use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
 use super::{auth, exchange, respond};
-use crate::fair_queue::Tenant;
+use crate::fair_queue::{Tenant, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use pingora_core::upstreams::peer::{H1UpgradePolicy, HttpPeer};
 use pingora_error::{Error, ErrorSource, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use pingora_proxy::{FailToProxy, ProxyHttp, Session};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -90,6 +91,10 @@ impl Gateway {
                     trace.set_application(application.as_deref());
                 }
             }
+        }
+        if !ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
+            let address = session.client_addr().and_then(|it| it.as_inet());
+            ctx.tenant.holder = stranger(address.map(SocketAddr::ip));
         }
         self.acquire_permits(session, ctx, &route)?;
         Ok(route)

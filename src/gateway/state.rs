@@ -8,7 +8,7 @@ use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
 use crate::config::{CallerRules, GatewaySettings, Limits};
-use crate::fair_queue::{TurnFigures, TurnLimits, Turns};
+use crate::fair_queue::{KnownHolders, TurnFigures, TurnLimits, Turns};
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;
 use crate::observe::trace::Tracer;
@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub(crate) turns: Arc<Turns>,
     /// Access keys that the backend has accepted.
     pub(crate) accepted_keys: Arc<AcceptedKeys>,
+    /// The same keys, and those whose records it has accepted: they have shares of their own.
+    pub(crate) known_holders: Arc<KnownHolders>,
     /// Gives the verdicts that sync mode awaits; None where there is no backend.
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
     /// None where no policy store is configured: every call is async.
@@ -102,6 +104,8 @@ impl Snapshot {
         let upstream = UpstreamGroup::new(config.upstream(options), &metrics, None)?;
         let settings = config.settings;
         let turns = Turns::new(turn_limits(settings.limits.threads));
+        let of_spool = monitoring.spool.as_ref().map(Spool::known_holders);
+        let known_holders = of_spool.unwrap_or_default();
         let spill_limit = settings.limits.spilled();
         let spill = monitoring
             .spill_folder
@@ -115,6 +119,7 @@ impl Snapshot {
             spool: monitoring.spool,
             turns,
             accepted_keys: Arc::default(),
+            known_holders,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
@@ -161,6 +166,7 @@ impl Snapshot {
             spool: self.spool.clone(),
             turns: self.turns.clone(),
             accepted_keys: self.accepted_keys.clone(),
+            known_holders: self.known_holders.clone(),
             analyzer: self.analyzer.clone(),
             policies: self.policies.clone(),
             inspector: self.inspector.clone(),

@@ -106,7 +106,7 @@ label!(
         SlowBody => "slow_body",
         /// The analysis API or the web UI: the client took nothing of its answer for limits.idle_timeout.
         UnreadAnswer => "unread_answer",
-        /// The analysis API or the web UI: one address had limits.client_connections open already.
+        /// The analysis API or the web UI: one address had limits.client_connections open already, and kept them open.
         ClientConnections => "client_connections",
     }
 );

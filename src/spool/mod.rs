@@ -45,6 +45,7 @@ pub use recovery::{FolderSummary, SpoolError, summarize};
 use self::core::SpoolCore;
 use self::system::now_ms;
 use crate::backend::{Analyzer, Record};
+use crate::fair_queue::KnownHolders;
 use crate::observe::Metrics;
 use delivery::breaker::DeliveryBreaker;
 use monitor_model::{GATEWAY_VERSION, GatewayReport};
@@ -128,6 +129,11 @@ impl Spool {
             spool,
             delivery,
         })
+    }
+
+    /// The access keys that the backend has accepted.
+    pub(crate) fn known_holders(&self) -> Arc<KnownHolders> {
+        self.core.lock().known_holders()
     }
 
     /// The parts of a spool, of which none runs yet.

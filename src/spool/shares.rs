@@ -7,17 +7,16 @@
 
 use super::segment::SegmentId;
 use crate::backend::Record;
-use crate::fair_queue::Tenant;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::fair_queue::{KnownHolders, Tenant};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// All keys that the backend has not accepted.
 const UNPROVEN: u64 = 0;
-/// Accepted keys that are remembered; further ones count as one.
-const MOST_PROVEN: usize = 20_000;
 
 #[derive(Default)]
 pub(super) struct SpoolShares {
-    proven: HashSet<u64>,
+    known: Arc<KnownHolders>,
     bytes: HashMap<u64, u64>,
     segments: BTreeMap<SegmentId, HashMap<u64, u64>>,
 }
@@ -31,10 +30,13 @@ pub(super) struct Share {
 
 impl SpoolShares {
     /// The backend has accepted a record of this access key.
-    pub(super) fn prove(&mut self, record: &Record) {
-        if self.proven.len() < MOST_PROVEN {
-            self.proven.insert(key_of(record));
-        }
+    pub(super) fn prove(&self, record: &Record) {
+        self.known.insert(key_of(record));
+    }
+
+    /// The keys that the backend has accepted.
+    pub(super) fn known(&self) -> &Arc<KnownHolders> {
+        &self.known
     }
 
     /// The share of the record's access key.
@@ -68,7 +70,7 @@ impl SpoolShares {
 
     fn holder(&self, record: &Record) -> u64 {
         let key = key_of(record);
-        match self.proven.contains(&key) {
+        match self.known.contains(key) {
             true => key,
             false => UNPROVEN,
         }

@@ -184,7 +184,7 @@ fn forms_of_nobody_in_particular_take_little_memory() {
 #[test]
 fn requests_of_one_client_share_a_bounded_memory() {
     // limits.client_bytes; the gauge is of limits.buffered_bytes.
-    let stack = server("client_bytes: 512KiB, header_timeout: 60s");
+    let stack = server("buffered_bytes: 1MiB, client_bytes: 512KiB, header_timeout: 60s");
     let body = json!({"application_id": stack.application_id(), "message": "x".repeat(200 << 10)});
     let body = body.to_string();
     let (begun, rest) = body.as_bytes().split_at(body.len() - 10);
@@ -218,10 +218,7 @@ fn requests_of_one_client_share_a_bounded_memory() {
     eventually("everything is returned", || {
         (stack.metric("monitor_api_buffered_bytes") == 0.0).then_some(())
     });
-    assert_eq!(
-        stack.metric("monitor_api_buffered_bytes_limit"),
-        (256 * MIB) as f64
-    );
+    assert_eq!(stack.metric("monitor_api_buffered_bytes_limit"), MIB as f64);
 }
 
 #[test]
@@ -248,8 +245,29 @@ fn uploads_take_no_more_memory_than_what_is_on_its_way() {
 }
 
 #[test]
+fn a_client_with_a_token_for_messages_is_not_bounded_by_its_address() {
+    // limits.client_connections: a gateway calls from one address.
+    let stack = server("client_connections: 3, header_timeout: 60s");
+    let body = json!({"application_id": stack.application_id(), "message": "hello"}).to_string();
+    let request = message(body.len()) + &body;
+    let mut open = Vec::new();
+    for number in 0..12 {
+        let mut conn = Conn::open(stack.analysis_addr);
+        conn.send(request.as_bytes());
+        assert_eq!(conn.response().status(), 200, "connection {number}");
+        open.push(conn);
+    }
+    let ended = r#"monitor_connections_ended_total{reason="client_connections"}"#;
+    assert_eq!(stack.metric(ended), 0.0);
+    for conn in &mut open {
+        conn.send(request.as_bytes());
+        assert_eq!(conn.response().status(), 200, "all of them are open");
+    }
+}
+
+#[test]
 fn one_address_has_its_share_of_the_connections() {
-    // limits.client_connections.
+    // limits.client_connections, and as many that wait.
     let stack = server("client_connections: 4, header_timeout: 60s");
     let mut open = Vec::new();
     eventually("a further one is closed", || {

@@ -2,6 +2,7 @@
 //! itself and at a gateway alone.
 
 use serde_json::{Value, json};
+use std::sync::Barrier;
 use support::api::post;
 use support::backend::{Backend, Manner};
 use support::request::{HELLO, Request};
@@ -139,6 +140,43 @@ fn contract_44_a_key_of_one_application_counts_for_no_other() {
 }
 
 #[test]
+fn contract_44_a_call_without_an_application_is_the_default_ones_or_that_of_its_key() {
+    let yaml = format!(
+        "applications:\n- {{id: {SYNC}, name: bot, app_mode: sync, phrase: no cards}}\n\
+         monitor:\n  application_id: {SYNC}\n  unknown_application: default\n"
+    );
+    let upstream = Upstream::ok();
+    let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+    let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    let blocked = |request: Request| stack.call(&request).text().contains("no cards");
+    assert!(
+        blocked(Request::chat(&card)),
+        "of a key of all applications"
+    );
+    let own = key_of(&stack, SYNC);
+    assert!(blocked(with_key(Request::chat(&card), &own)));
+    assert_eq!(
+        callers(&stack, "application_default"),
+        0.0,
+        "none is unknown"
+    );
+    // A key of another application escapes no check by naming none, or one that nobody knows.
+    let made = post(&stack, "/applications", &json!({"name": "other"}));
+    let other = made.json()["id"].as_str().expect("an id").to_owned();
+    let key = key_of(&stack, &other);
+    let answer = stack.call(&with_key(Request::chat(&card), &key));
+    assert_eq!(answer.text(), ANSWER, "its own application is async");
+    let before = upstream.heads();
+    let answer = stack.call(&with_key(named(NOBODYS), &key));
+    assert_ne!(
+        answer.text(),
+        ANSWER,
+        "no check of the default application passed"
+    );
+    assert_eq!(upstream.heads(), before);
+}
+
+#[test]
 fn contract_44_a_gateway_alone_forwards_what_it_cannot_know() {
     let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(401)));
     let stack = Stack::gateway()
@@ -242,4 +280,38 @@ fn contract_44_status_of_callers_that_were_never_unknown_is_zero() {
     }
     let page: Value = stack.operations("/status").json();
     assert_eq!(page["analysis"]["waiting"], 0, "{page}");
+}
+
+#[test]
+fn a_gateway_is_not_held_to_the_connections_of_one_address() {
+    // limits.client_connections of the analysis server; each call of the gateway brings an access token.
+    const CALLS: usize = 12;
+    let limits = "limits: {client_connections: 2}";
+    let backend = Stack::analysis_server().yaml(limits).start();
+    let id = backend.application_id();
+    let applications =
+        format!("applications:\n- {{id: {id}, name: bot, app_mode: sync, phrase: no cards}}\n");
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("MONITOR_URL", format!("http://{}", backend.analysis_addr))
+        .yaml(&applications)
+        .start();
+    let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    let request = Request::chat(&card).header("X-Application-Id", &id);
+    let together = Barrier::new(CALLS);
+    std::thread::scope(|scope| {
+        for _ in 0..CALLS {
+            scope.spawn(|| {
+                together.wait();
+                for _ in 0..5 {
+                    let answer = stack.call(&request);
+                    assert!(answer.text().contains("no cards"), "{}", answer.text());
+                }
+            });
+        }
+    });
+    let ended = r#"monitor_connections_ended_total{reason="client_connections"}"#;
+    assert_eq!(backend.metric(ended), 0.0);
+    upstream.assert_untouched();
 }

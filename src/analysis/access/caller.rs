@@ -69,6 +69,11 @@ impl Caller {
         }
     }
 
+    /// Whose share of memory and connections the caller's requests take; None without a token.
+    pub(crate) fn holder(&self) -> Option<u64> {
+        self.token_id.map(|token| Tenant::new(&token.0, &()).holder)
+    }
+
     /// Whether it has this scope.
     pub(crate) fn may(&self, scope: Scope) -> bool {
         self.scopes.allow(scope)

@@ -220,18 +220,18 @@ pub(crate) fn log_filter() -> Form<String> {
     let allowed =
         "off, error, warn, info, debug, trace, or a filter such as info,pingora_core=warn";
     Form::new(allowed, |text| {
-        let fits = text
-            .split(',')
-            .all(|part| match part.trim().split_once('=') {
-                Some((target, level)) => {
-                    !target.trim().is_empty() && LEVELS.contains(&level.trim())
-                }
-                None => LEVELS.contains(&part.trim()),
-            });
-        if fits {
-            Ok(text.to_owned())
-        } else {
-            Err(not_a("log level", text))
+        let fits = |part: &&str| match part.split_once('=') {
+            Some((target, level)) => !target.trim().is_empty() && LEVELS.contains(&level.trim()),
+            None => LEVELS.contains(part),
+        };
+        let mut parts = text.split(',').map(str::trim);
+        match parts.find(|part| !fits(part)) {
+            None => Ok(text.to_owned()),
+            // Without a level it would name nothing.
+            Some(part) if part != text.trim() && !part.is_empty() && !part.contains('=') => {
+                Err(format!("names {part:?} without a level; write {part}=warn"))
+            }
+            Some(_) => Err(not_a("log level", text)),
         }
     })
     .text_only()
@@ -384,6 +384,8 @@ mod tests {
         for text in ["inof", "", "info,=warn", "info,pingora_core", "a=loud"] {
             assert!(log_filter().parse(text).is_err(), "{text:?}");
         }
+        let refused = log_filter().parse("info, h2").unwrap_err();
+        assert!(refused.contains("h2=warn"), "{refused}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How many jobs run and wait, and for how long.
 
 use crate::fair_queue::claim::Urgency;
+use crate::fair_queue::fair_order::JobClass;
 use std::time::Duration;
 
 /// The wait is longer by a second for each so much of cost.
@@ -36,12 +37,15 @@ impl TurnLimits {
         }
     }
 
-    /// Whether a job may take a kept place.
-    pub(super) fn is_short(&self, urgency: Urgency, cost: u64) -> bool {
-        urgency == Urgency::Awaited && cost <= self.short
+    /// Awaited short jobs may take a kept place.
+    pub(super) fn class(&self, urgency: Urgency, cost: u64) -> JobClass {
+        match urgency == Urgency::Awaited && cost <= self.short {
+            true => JobClass::Short,
+            false => JobClass::Long,
+        }
     }
 
-    /// The places of all jobs but short awaited ones, and of one access key.
+    /// The places of all jobs but short awaited ones, and of the short ones of one access key.
     pub(super) fn common(&self) -> usize {
         self.places.saturating_sub(self.kept).max(1)
     }

@@ -223,3 +223,40 @@ fn the_wait_grows_with_the_weight_and_with_patience() {
     assert_eq!(wait(Urgency::Awaited, 15 * MIB), 25);
     assert_eq!(wait(Urgency::Deferred, 0), 30);
 }
+
+#[tokio::test]
+async fn long_jobs_of_a_key_hold_up_none_of_its_short_ones() {
+    let turns = Turns::new(LIMITS);
+    let mut long: Vec<_> = (0..4).map(|_| Asked::of(&turns, awaited(1), MIB)).collect();
+    let running: Vec<_> = long.iter_mut().filter_map(Asked::turn).collect();
+    assert_eq!(running.len(), 2);
+    // Others of its long ones wait before it.
+    assert!(Asked::of(&turns, awaited(1), KIB).turn().is_some());
+}
+
+#[tokio::test]
+async fn a_place_that_was_taken_without_the_lock_goes_to_who_waits() {
+    let turns = Turns::new(LIMITS);
+    let quick: Vec<_> = (0..2)
+        .map(|_| turns.try_take(awaited(1), KIB).unwrap())
+        .collect();
+    assert!(
+        quick
+            .iter()
+            .all(|turn| matches!(turn.place, Place::Quick(_)))
+    );
+    let figures = turns.figures();
+    assert_eq!((figures.running, figures.holders), (2, 1));
+    let kept = turns.try_take(awaited(2), KIB);
+    let mut waits: Vec<_> = (1..=2)
+        .map(|holder| Asked::of(&turns, awaited(holder), KIB))
+        .collect();
+    assert!(kept.is_some() && waits.iter_mut().all(|asked| asked.turn().is_none()));
+    drop(quick);
+    let turn = turns.figures().running;
+    assert_eq!(turn, 3, "both of them");
+    drop((waits, kept));
+    assert_eq!(turns.figures().running, 0);
+    let again = turns.try_take(awaited(1), KIB).unwrap();
+    assert!(matches!(again.place, Place::Quick(_)), "nobody waits");
+}

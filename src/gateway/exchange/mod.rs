@@ -24,7 +24,7 @@ use super::error::CallError;
 use super::respond;
 use super::state::Snapshot;
 use crate::config::Durability;
-use crate::fair_queue::{Claim, QUANTUM, Turn, Urgency, heavy};
+use crate::fair_queue::{Claim, QUANTUM, Urgency, heavy};
 use answer::Answer;
 use body_buffer::Body;
 use decide::{Admission, AnswerHandling, Decision, Forward, ParsedBody};
@@ -49,13 +49,10 @@ pub(super) async fn run(
         tenant: ctx.tenant,
         urgency: Urgency::Awaited,
     };
-    let turn = snapshot
-        .turns
-        .take(claim, QUANTUM + body.bytes.len() as u64);
-    // Without a turn in time the call goes on all the same.
-    let turn = Box::pin(turn).await.ok();
+    let cost = QUANTUM + body.bytes.len() as u64;
     let handled = pin!(handle(snapshot, session, ctx, body));
-    Turn::until_first_wait(turn, handled).await
+    let turns = &snapshot.turns;
+    turns.until_first_wait(claim, cost, handled).await
 }
 
 /// Answers a call whose body is complete.

@@ -1,8 +1,8 @@
 //! The memory of all calls together (`limits.buffered_bytes`): request bodies that wait for their verdict
 //! or their upstream, and answers that are held or copied for the record. When it runs short, slow calls
 //! are asked to move their bodies to disk; a call beyond the limit is refused. When it runs short and several
-//! access keys hold or want some, a key with more than an equal part gets no more. A reservation is released
-//! however its call ends.
+//! access keys hold or want some, a key with more than an equal part gets no more; a little of it each may have,
+//! however many they are. A reservation is released however its call ends.
 
 use crate::observe::{Exhausted, Metrics, Throttle};
 use prometheus::IntGauge;
@@ -19,6 +19,10 @@ const SMALL: i64 = 16 << 10;
 const STEP: i64 = 64 << 10;
 /// Memory is short above this many quarters of the limit: the last one is left for new calls.
 const SHORT_QUARTERS: i64 = 3;
+/// One of so many parts of the limit belongs to no equal part: it is left for keys that want some meanwhile.
+const LEFT_PARTS: i64 = 8;
+/// A key that has at most one of so many parts of the limit has little, however many keys there are.
+const LITTLE_PARTS: i64 = 64;
 /// Slow calls are asked to free memory at most this often.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
@@ -126,6 +130,11 @@ impl MemoryBudget {
         self.requested.notified().await;
     }
 
+    /// Its limit in bytes.
+    pub(crate) fn limit_bytes(&self) -> usize {
+        usize::try_from(self.limit()).unwrap_or(usize::MAX)
+    }
+
     fn limit(&self) -> i64 {
         self.limit.load(Ordering::SeqCst)
     }
@@ -155,15 +164,16 @@ impl MemoryBudget {
         }
     }
 
-    /// Whether a key would have more than an equal part of memory that is short.
+    /// Whether a key would have more than little, and more than an equal part of memory that is short.
     fn is_over_share(&self, holders: &HashMap<u64, Holder>, holder: u64, bytes: i64) -> bool {
         let own = holders.get(&holder);
         let keys = holders.len() + usize::from(own.is_none());
         let after = own.map_or(0, |own| own.bytes).saturating_add(bytes);
         let limit = self.limit();
         let used = self.used.load(Ordering::SeqCst).saturating_add(bytes);
+        let part = (limit - limit / LEFT_PARTS) / signed(keys as u64);
         let is_short = used > limit / 4 * SHORT_QUARTERS;
-        keys > 1 && is_short && after > limit / signed(keys as u64)
+        keys > 1 && is_short && after > part.max(limit / LITTLE_PARTS)
     }
 
     fn holders(&self) -> MutexGuard<'_, HashMap<u64, Holder>> {
@@ -350,6 +360,25 @@ mod tests {
         assert!(copy.cover(250 << 10).is_err());
         drop(copy);
         assert_eq!(used(&memory), 0);
+    }
+
+    #[test]
+    fn however_many_keys_fill_the_memory_a_few_that_have_little_get_some() {
+        let memory = MemoryBudget::new(6_400, &Metrics::new().unwrap());
+        let call = |holder| MemoryReservation::new(&memory, holder);
+        let mut flooding: Vec<_> = (1..=50).map(call).collect();
+        for _ in 0..50 {
+            for reservation in &mut flooding {
+                let _ = reservation.grow(128);
+            }
+        }
+        let taken = used(&memory);
+        assert!((4_800..5_700).contains(&taken), "{taken}");
+        let mut quiet: Vec<_> = (51..=57).map(call).collect();
+        for reservation in &mut quiet {
+            reservation.grow(100).unwrap();
+        }
+        assert!(quiet[0].grow(50).is_err(), "no longer little");
     }
 
     #[tokio::test]

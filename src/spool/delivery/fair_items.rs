@@ -1,21 +1,36 @@
 //! The records that one worker has been given, in fair turns of tenants: one that floods delays its own
-//! records. The records of one exchange are one tenant's, so they keep their order.
+//! records. The records of one exchange are one tenant's, so they keep their order. Access keys that the backend
+//! has not accepted take turns as one.
 
-use crate::fair_queue::{FairQueue, Tenant};
+use crate::fair_queue::{FairQueue, JobClass, KnownHolders, OpenClasses, Tenant};
 use crate::spool::state::DeliveryItem;
+use std::collections::HashMap;
+use std::sync::Arc;
 use tokio::sync::mpsc;
+
+/// All access keys that the backend has not accepted.
+const UNKNOWN: u64 = 0;
 
 /// What a worker receives.
 pub(super) struct FairItems {
     incoming: mpsc::UnboundedReceiver<DeliveryItem>,
     waiting: FairQueue<DeliveryItem>,
+    known: Arc<KnownHolders>,
+    /// Records that wait among those of unknown keys, by their key: further ones of a key that becomes known
+    /// meanwhile stay behind them.
+    of_unknown: HashMap<u64, usize>,
 }
 
 impl FairItems {
-    pub(super) fn new(incoming: mpsc::UnboundedReceiver<DeliveryItem>) -> Self {
+    pub(super) fn new(
+        incoming: mpsc::UnboundedReceiver<DeliveryItem>,
+        known: Arc<KnownHolders>,
+    ) -> Self {
         Self {
             incoming,
             waiting: FairQueue::default(),
+            known,
+            of_unknown: HashMap::new(),
         }
     }
 
@@ -34,7 +49,9 @@ impl FairItems {
         while let Ok(item) = self.incoming.try_recv() {
             self.push(item);
         }
-        self.waiting.next(|_| true)
+        let item = self.waiting.next(OpenClasses::ALL, |_| false)?;
+        self.count_out(tenant_of(&item).holder);
+        Some(item)
     }
 
     /// Records that wait.
@@ -43,10 +60,28 @@ impl FairItems {
     }
 
     fn push(&mut self, item: DeliveryItem) {
-        let context = &item.record.context;
-        let tenant = Tenant::new(&context.access_key, &context.application_id);
-        self.waiting.push(tenant, item.weight, item);
+        let mut tenant = tenant_of(&item);
+        let own = tenant.holder;
+        if !self.known.contains(own) || self.of_unknown.contains_key(&own) {
+            *self.of_unknown.entry(own).or_default() += 1;
+            tenant.holder = UNKNOWN;
+        }
+        self.waiting.push(tenant, JobClass::Long, item.weight, item);
     }
+
+    fn count_out(&mut self, holder: u64) {
+        if let Some(count) = self.of_unknown.get_mut(&holder) {
+            *count -= 1;
+            if *count == 0 {
+                self.of_unknown.remove(&holder);
+            }
+        }
+    }
+}
+
+fn tenant_of(item: &DeliveryItem) -> Tenant {
+    let context = &item.record.context;
+    Tenant::new(&context.access_key, &context.application_id)
 }
 
 #[cfg(test)]
@@ -75,10 +110,50 @@ mod tests {
         }
     }
 
+    fn known(keys: &[&str]) -> Arc<KnownHolders> {
+        let known = Arc::<KnownHolders>::default();
+        for key in keys {
+            known.insert(Tenant::new(&Secret::new(*key), &()).holder);
+        }
+        known
+    }
+
+    #[tokio::test]
+    async fn invented_keys_take_turns_as_one_and_a_key_that_becomes_known_keeps_its_order() {
+        let (sender, incoming) = mpsc::unbounded_channel();
+        let known = known(&["known"]);
+        let mut items = FairItems::new(incoming, known.clone());
+        let large = "x".repeat(64 << 10);
+        let offer = |key: &str, text: &str| {
+            let record = record_of(key, &format!("{text} {large}"));
+            assert!(sender.send(DeliveryItem::new(None, record, 0)).is_ok());
+        };
+        offer("later", "first");
+        for number in 0..40 {
+            offer(&format!("invented {number}"), "invented");
+        }
+        for number in 0..4 {
+            offer("known", &format!("known {number}"));
+        }
+        let mut order = vec![items.recv().await.unwrap()];
+        known.insert(Tenant::new(&Secret::new("later"), &()).holder);
+        offer("later", "second");
+        drop(sender);
+        while let Some(item) = items.recv().await {
+            order.push(item);
+        }
+        let place = |text: &str| {
+            let mut texts = order.iter().map(|item| &item.record.message);
+            texts.position(|it| it.starts_with(text)).unwrap()
+        };
+        assert!(place("known 3") < 12, "{}", place("known 3"));
+        assert!(place("first") < place("second"));
+    }
+
     #[tokio::test]
     async fn the_records_of_a_quiet_tenant_wait_for_no_flood_of_another() {
         let (sender, incoming) = mpsc::unbounded_channel();
-        let mut items = FairItems::new(incoming);
+        let mut items = FairItems::new(incoming, known(&["flooding", "quiet"]));
         for number in 0..100 {
             let flooding = record_of("flooding", &format!("{number}"));
             assert!(sender.send(DeliveryItem::new(None, flooding, 0)).is_ok());

@@ -65,10 +65,11 @@ impl DeliveryWorker {
         workers: usize,
     ) -> Self {
         let memory = shared.core.bounds().memory;
+        let known = shared.core.lock().known_holders();
         Self {
             outcomes: OutcomeHandler::new(shared.clone()),
+            items: FairItems::new(items, known),
             shared,
-            items: FairItems::new(items),
             latest_batch: None,
             retries: RetryQueue::new(memory / RETRY_FRACTION / workers as u64),
             unstored: FuturesUnordered::new(),

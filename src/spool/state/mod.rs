@@ -36,6 +36,7 @@ use super::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use super::sequence::{Hashed, SequenceNumber, Sequencer};
 use super::shares::SpoolShares;
 use crate::backend::Record;
+use crate::fair_queue::KnownHolders;
 use delivery_queue::{DeliveryQueue, Offered};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -259,8 +260,13 @@ impl State {
     }
 
     /// The backend has accepted a record of this one's access key.
-    pub(super) fn prove(&mut self, record: &Record) {
+    pub(super) fn prove(&self, record: &Record) {
         self.shares.prove(record);
+    }
+
+    /// The access keys that the backend has accepted.
+    pub(super) fn known_holders(&self) -> Arc<KnownHolders> {
+        self.shares.known().clone()
     }
 
     /// Has the writer sync without gathering further records; true if it has to be woken.

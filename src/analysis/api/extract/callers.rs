@@ -1,8 +1,9 @@
 //! Extractors of the caller: the token of the request, with the scope that a handler needs.
 
 use super::bearer::bearer;
-use crate::analysis::{ApiError, Caller, Services};
+use crate::analysis::{ApiError, BodyMemory, Caller, Services};
 use axum::extract::FromRequestParts;
+use axum::http::Extensions;
 use axum::http::request::Parts;
 use monitor_store::Scope;
 use std::sync::Arc;
@@ -47,7 +48,27 @@ extracted_by_scope! {
     Admin: Admin;
     Reader: Read;
     SettingsReader: Read, Admin;
-    Ingester: Ingest;
+}
+
+impl FromRequestParts<Arc<Services>> for Ingester {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, ApiError> {
+        let caller = caller(parts, services, &[Scope::Ingest]).await?;
+        count_for(&caller, &parts.extensions);
+        Ok(Self(caller))
+    }
+}
+
+/// Counts what a request takes of its listener for the caller, and no longer for the address it comes from.
+pub(crate) fn count_for(caller: &Caller, extensions: &Extensions) {
+    let memory = extensions.get::<BodyMemory>();
+    if let (Some(memory), Some(holder)) = (memory, caller.holder()) {
+        memory.count_for(holder);
+    }
 }
 
 impl FromRequestParts<Arc<Services>> for Administrator {

@@ -4,7 +4,7 @@
 use super::process_body::{self, RulesOf};
 use super::surrogates::replace_lone;
 use crate::analysis::api::extract::bearer::bearer;
-use crate::analysis::api::extract::{Api, body};
+use crate::analysis::api::extract::{Api, body, count_for};
 use crate::analysis::api::response::{Outcome, content};
 use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
@@ -71,6 +71,7 @@ enum Body {
 pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     let key = bearer(request.headers())?;
     let caller = services.access.recognize(&key, Scope::Ingest).await?;
+    count_for(&caller, request.extensions());
     if !is_ndjson(request.headers()) {
         return Err(ApiError::NotNdjsonType);
     }

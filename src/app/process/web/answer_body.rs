@@ -2,28 +2,20 @@
 //! share.
 
 use super::connection::WebConnection;
+use super::waiting_piece::{Piece, WaitingPiece};
 use axum::BoxError;
 use axum::body::{Body as AxumBody, Bytes};
-use futures_util::future::BoxFuture;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-type Piece = Option<Result<Frame<Bytes>, BoxError>>;
-
 /// An answer's body; the end of its life is the end of the answer.
 pub(super) struct AnswerBody {
     body: AxumBody,
     connection: Arc<WebConnection>,
-    waiting: Option<WaitingPiece>,
-}
-
-/// A piece that there is no memory for yet.
-struct WaitingPiece {
-    frame: Frame<Bytes>,
-    memory: BoxFuture<'static, bool>,
+    waiting: WaitingPiece,
 }
 
 impl AnswerBody {
@@ -31,21 +23,14 @@ impl AnswerBody {
         Self {
             body,
             connection,
-            waiting: None,
+            waiting: WaitingPiece::default(),
         }
     }
 
     fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
-        let Some(waiting) = &mut self.waiting else {
-            return Poll::Pending;
-        };
-        let has_memory = ready!(waiting.memory.as_mut().poll(cx));
-        let frame = self.waiting.take().map(|waiting| waiting.frame);
-        Poll::Ready(match frame.filter(|_| has_memory) {
-            Some(frame) => Some(Ok(frame)),
-            // The head has been sent: an answer that is cut does not look complete.
-            None => Some(Err(io::Error::from(io::ErrorKind::OutOfMemory).into())),
-        })
+        // The head has been sent: an answer that is cut does not look complete.
+        let cut = || io::Error::from(io::ErrorKind::OutOfMemory).into();
+        self.waiting.poll(cx, cut)
     }
 }
 
@@ -55,7 +40,7 @@ impl Body for AnswerBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Piece> {
         let this = self.get_mut();
-        if this.waiting.is_some() {
+        if !this.waiting.is_empty() {
             return this.poll_waiting(cx);
         }
         let frame = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
@@ -67,13 +52,13 @@ impl Body for AnswerBody {
         if this.connection.cover(bytes) {
             return Poll::Ready(Some(Ok(frame)));
         }
-        let memory = Box::pin(this.connection.clone().cover_in_time(bytes));
-        this.waiting = Some(WaitingPiece { frame, memory });
+        let memory = this.connection.clone().cover_in_time(bytes);
+        this.waiting.set(frame, memory);
         this.poll_waiting(cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.waiting.is_none() && self.body.is_end_stream()
+        self.waiting.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

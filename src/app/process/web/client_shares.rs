@@ -1,14 +1,24 @@
 //! What all clients of the analysis API and the web UI may take together (`limits.buffered_bytes`), and one
-//! address of it (`limits.client_bytes`, `limits.client_connections`): memory for request bodies that arrive or
-//! are being handled, and for answers that wait for their reader.
+//! client of it: memory for request bodies that arrive or are being handled, and for answers that wait for their
+//! reader; connections. A client is an address (`limits.client_bytes`, `limits.client_connections`) until a
+//! request brings an access token for messages; from then on its connection counts for the token, which may have
+//! more: a gateway calls for many from one address.
 
-use crate::fair_queue::Tenant;
+use crate::fair_queue::{Tenant, network};
 use crate::gateway::{MemoryBudget, MemoryReservation};
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
-/// The bounds of one address; an IPv6 network of 64 bits counts as one.
+/// Connections of one token, and those of one address that wait, in those of one address.
+const TIMES_AS_MANY: usize = 8;
+/// One token may have one of so many parts of the memory, and at least what one address may have.
+const PARTS_OF_A_TOKEN: usize = 2;
+
+/// The bounds of one client; an IPv6 network of 64 bits counts as one address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientBounds {
     pub(crate) bytes: usize,
@@ -18,68 +28,188 @@ pub(crate) struct ClientBounds {
 /// What all clients have open.
 pub(crate) struct ClientShares {
     memory: Arc<MemoryBudget>,
-    bounds: ClientBounds,
-    clients: Mutex<HashMap<IpAddr, Client>>,
+    of_address: ClientBounds,
+    of_token: ClientBounds,
+    clients: Mutex<HashMap<Client, Open>>,
 }
 
-/// What one address has open.
+/// Whom a connection counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Client {
+    Address(IpAddr),
+    Token(u64),
+}
+
+/// What one client has open.
 #[derive(Default)]
-struct Client {
+struct Open {
     connections: usize,
+    /// Connections that wait for a place among them.
+    waiting: usize,
     bytes: usize,
+    left: Arc<Notify>,
 }
 
 /// One connection's part of its client's share, returned when it is dropped.
 pub(super) struct ConnectionShare {
     shares: Arc<ClientShares>,
-    client: IpAddr,
+    client: Client,
     reservation: MemoryReservation,
     bytes: usize,
 }
 
 impl ClientShares {
     /// The bytes of `memory` for all clients together.
-    pub(crate) fn new(memory: Arc<MemoryBudget>, bounds: ClientBounds) -> Arc<Self> {
+    pub(crate) fn new(memory: Arc<MemoryBudget>, of_address: ClientBounds) -> Arc<Self> {
+        let part = memory.limit_bytes() / PARTS_OF_A_TOKEN;
         Arc::new(Self {
+            of_address,
+            of_token: ClientBounds {
+                bytes: part.max(of_address.bytes),
+                connections: of_address.connections.saturating_mul(TIMES_AS_MANY),
+            },
             memory,
-            bounds,
             clients: Mutex::default(),
         })
     }
 
-    /// The share of a new connection; None where its client has too many.
-    pub(super) fn connect(self: &Arc<Self>, address: Option<IpAddr>) -> Option<ConnectionShare> {
-        let client = network(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
-        let mut clients = self.lock();
-        let open = clients.get(&client).map_or(0, |client| client.connections);
-        if open >= self.bounds.connections {
-            return None;
+    /// The share of a new connection. Where its client has too many, it waits for so long until one of them leaves,
+    /// or counts for a token; None where too many wait already.
+    pub(super) async fn connect(
+        self: &Arc<Self>,
+        address: Option<IpAddr>,
+        patience: Duration,
+    ) -> Option<ConnectionShare> {
+        let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let client = Client::Address(network(address));
+        if let Some(share) = self.try_connect(client) {
+            return Some(share);
         }
-        clients.entry(client).or_default().connections += 1;
-        Some(ConnectionShare {
+        let waiting = Waiting::enter(self, client)?;
+        let connecting = async {
+            loop {
+                waiting.left.notified().await;
+                if let Some(share) = self.try_connect(client) {
+                    return share;
+                }
+            }
+        };
+        timeout(patience, connecting).await.ok()
+    }
+
+    fn try_connect(self: &Arc<Self>, client: Client) -> Option<ConnectionShare> {
+        self.enter(client).then(|| ConnectionShare {
             shares: self.clone(),
             client,
-            reservation: MemoryReservation::new(&self.memory, Tenant::new(&client, &()).holder),
+            reservation: self.reservation(client),
             bytes: 0,
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Client>> {
+    /// Counts one more connection of a client; false where it has too many.
+    fn enter(&self, client: Client) -> bool {
+        let mut clients = self.lock();
+        let open = clients.entry(client).or_default();
+        let has_place = open.connections < self.bounds(client).connections;
+        open.connections += usize::from(has_place);
+        has_place
+    }
+
+    /// A connection leaves its client.
+    fn leave(&self, client: Client) {
+        let mut clients = self.lock();
+        let Some(open) = clients.get_mut(&client) else {
+            return;
+        };
+        open.connections -= 1;
+        open.left.notify_one();
+        forget_idle(&mut clients, client);
+    }
+
+    fn bounds(&self, client: Client) -> ClientBounds {
+        match client {
+            Client::Address(_) => self.of_address,
+            Client::Token(_) => self.of_token,
+        }
+    }
+
+    fn reservation(&self, client: Client) -> MemoryReservation {
+        MemoryReservation::new(&self.memory, Tenant::new(&client, &()).holder)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Client, Open>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn forget_idle(clients: &mut HashMap<Client, Open>, client: Client) {
+    let open = clients.get(&client);
+    if open.is_some_and(|open| open.connections + open.waiting == 0) {
+        clients.remove(&client);
+    }
+}
+
+/// A connection that waits for its place, until this is dropped.
+struct Waiting<'a> {
+    shares: &'a ClientShares,
+    client: Client,
+    left: Arc<Notify>,
+}
+
+impl<'a> Waiting<'a> {
+    /// None where too many wait already.
+    fn enter(shares: &'a ClientShares, client: Client) -> Option<Self> {
+        let mut clients = shares.lock();
+        let open = clients.entry(client).or_default();
+        if open.waiting >= shares.of_token.connections {
+            return None;
+        }
+        open.waiting += 1;
+        // Whoever left before this was counted has told nobody.
+        if open.connections < shares.bounds(client).connections {
+            open.left.notify_one();
+        }
+        Some(Self {
+            shares,
+            client,
+            left: open.left.clone(),
+        })
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut clients = self.shares.lock();
+        if let Some(open) = clients.get_mut(&self.client) {
+            open.waiting -= 1;
+        }
+        forget_idle(&mut clients, self.client);
+    }
+}
+
 impl ConnectionShare {
+    /// A request has brought this token: what follows counts for it, if it may have one more connection. What
+    /// is in memory of a request stays where it is counted.
+    pub(super) fn count_for(&mut self, token: u64) {
+        let token = Client::Token(token);
+        if self.client == token || self.bytes > 0 || !self.shares.enter(token) {
+            return;
+        }
+        self.shares
+            .leave(std::mem::replace(&mut self.client, token));
+        self.reservation = self.shares.reservation(token);
+    }
+
     /// Reserves `bytes` more; false where the client, or all together, have none left at the moment.
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         {
             let mut clients = self.shares.lock();
-            let client = clients.entry(self.client).or_default();
-            let sum = client.bytes.saturating_add(bytes);
-            if sum > self.shares.bounds.bytes {
+            let open = clients.entry(self.client).or_default();
+            let sum = open.bytes.saturating_add(bytes);
+            if sum > self.shares.bounds(self.client).bytes {
                 return false;
             }
-            client.bytes = sum;
+            open.bytes = sum;
         }
         self.bytes += bytes;
         if self.reservation.grow(bytes).is_ok() {
@@ -104,8 +234,8 @@ impl ConnectionShare {
     }
 
     fn give_back(&self, bytes: usize) {
-        if let Some(client) = self.shares.lock().get_mut(&self.client) {
-            client.bytes = client.bytes.saturating_sub(bytes);
+        if let Some(open) = self.shares.lock().get_mut(&self.client) {
+            open.bytes = open.bytes.saturating_sub(bytes);
         }
     }
 }
@@ -113,22 +243,7 @@ impl ConnectionShare {
 impl Drop for ConnectionShare {
     fn drop(&mut self) {
         self.release();
-        let mut clients = self.shares.lock();
-        match clients.get_mut(&self.client) {
-            Some(client) if client.connections > 1 => client.connections -= 1,
-            _ => drop(clients.remove(&self.client)),
-        }
-    }
-}
-
-/// Whoever has one IPv6 address usually has a network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = u128::from(address) >> 64 << 64;
-            IpAddr::V6(Ipv6Addr::from(network))
-        }
-        v4 => v4,
+        self.shares.leave(self.client);
     }
 }
 
@@ -136,46 +251,115 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use futures_util::FutureExt as _;
 
     fn shares(most: u64, bytes: usize, connections: usize) -> Arc<ClientShares> {
         let bounds = ClientBounds { bytes, connections };
         ClientShares::new(MemoryBudget::unmeasured(most), bounds)
     }
 
-    fn address(text: &str) -> Option<IpAddr> {
-        Some(text.parse().unwrap())
+    const NO_TIME: Duration = Duration::from_millis(1);
+
+    /// A connection that waits for no place.
+    fn connect(shares: &Arc<ClientShares>, text: &str) -> Option<ConnectionShare> {
+        shares.try_connect(Client::Address(network(text.parse().unwrap())))
     }
 
     #[test]
     fn a_client_has_its_share_and_all_together_have_theirs() {
         let shares = shares(200, 60, 9);
-        let mut one = shares.connect(address("10.0.0.1")).unwrap();
-        let mut same = shares.connect(address("::ffff:10.0.0.1")).unwrap();
-        let mut other = shares.connect(address("10.0.0.2")).unwrap();
-        let mut third = shares.connect(address("10.0.0.3")).unwrap();
-        let mut fourth = shares.connect(address("10.0.0.4")).unwrap();
+        let mut one = connect(&shares, "10.0.0.1").unwrap();
+        let mut same = connect(&shares, "::ffff:10.0.0.1").unwrap();
+        let mut other = connect(&shares, "10.0.0.2").unwrap();
+        let mut third = connect(&shares, "10.0.0.3").unwrap();
+        let mut fourth = connect(&shares, "10.0.0.4").unwrap();
         assert!(one.grow(40) && !same.grow(21) && same.grow(20));
         drop(one);
         assert!(same.grow(40) && !same.grow(1), "60 of one client");
-        assert!(other.grow(60) && third.grow(60));
-        assert!(fourth.grow(20) && !fourth.grow(1), "200 in all");
+        assert!(other.grow(57) && third.grow(57));
+        assert!(fourth.grow(26) && !fourth.grow(1), "200 in all");
         same.release();
-        assert!(fourth.grow(20) && !other.grow(1));
+        assert!(fourth.grow(20) && !other.grow(4));
         drop((third, fourth));
         drop((same, other));
         assert!(shares.lock().is_empty());
-        let mut again = shares.connect(address("10.0.0.5")).unwrap();
+        let mut again = connect(&shares, "10.0.0.5").unwrap();
         assert!(again.grow(60), "everything was returned");
     }
 
     #[test]
     fn connections_are_counted_by_address_and_by_network_of_ipv6() {
         let shares = shares(100, 60, 2);
-        let first = shares.connect(address("2001:db8::1")).unwrap();
-        let _second = shares.connect(address("2001:db8::ffff:1")).unwrap();
-        assert!(shares.connect(address("2001:db8::2")).is_none());
-        let _other = shares.connect(address("2001:db8:0:1::1")).unwrap();
+        let first = connect(&shares, "2001:db8::1").unwrap();
+        let _second = connect(&shares, "2001:db8::ffff:1").unwrap();
+        assert!(connect(&shares, "2001:db8::2").is_none());
+        let _other = connect(&shares, "2001:db8:0:1::1").unwrap();
         drop(first);
-        assert!(shares.connect(address("2001:db8::2")).is_some());
+        assert!(connect(&shares, "2001:db8::2").is_some());
+    }
+
+    #[test]
+    fn a_connection_with_a_token_counts_for_the_token() {
+        let shares = shares(1_000, 60, 2);
+        let mut open: Vec<_> = (0..2)
+            .map(|_| connect(&shares, "10.0.0.1").unwrap())
+            .collect();
+        assert!(connect(&shares, "10.0.0.1").is_none());
+        for share in &mut open {
+            share.count_for(7);
+        }
+        open.extend((0..2).map(|_| connect(&shares, "10.0.0.1").unwrap()));
+        assert!(
+            open[0].grow(300) && open[1].grow(200) && !open[1].grow(1),
+            "half of all"
+        );
+        assert!(
+            open[2].grow(60) && !open[2].grow(1),
+            "the address has its own"
+        );
+        open[2].count_for(7);
+        assert_eq!(
+            shares.lock()[&Client::Token(7)].connections,
+            2,
+            "not in the midst of a request"
+        );
+        open[3].count_for(7);
+        // A token has a bound as well.
+        while open.len() < 50 {
+            let Some(mut share) = connect(&shares, "10.0.0.1") else {
+                break;
+            };
+            share.count_for(7);
+            open.push(share);
+        }
+        assert_eq!(open.len(), 2 * TIMES_AS_MANY + 2);
+        drop(open);
+        assert!(shares.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn connections_wait_for_a_place_and_not_too_many_of_them() {
+        let shares = shares(1_000, 60, 1);
+        let address = Some("10.0.0.1".parse().unwrap());
+        let mut first = shares.connect(address, NO_TIME).await.unwrap();
+        assert!(
+            shares.connect(address, NO_TIME).await.is_none(),
+            "its time is over"
+        );
+        let hour = Duration::from_secs(3_600);
+        let mut waits: Vec<_> = (0..TIMES_AS_MANY)
+            .map(|_| Box::pin(shares.connect(address, hour)))
+            .collect();
+        let mut connected = || {
+            let polled = waits.iter_mut().map(|waits| waits.as_mut().now_or_never());
+            polled.flatten().flatten().collect::<Vec<_>>()
+        };
+        assert!(connected().is_empty());
+        let beyond = shares.connect(address, hour).now_or_never();
+        assert!(beyond.is_some_and(|share| share.is_none()), "too many wait");
+        first.count_for(7);
+        assert_eq!(connected().len(), 1);
+        drop((waits, first));
+        assert!(shares.lock().is_empty());
     }
 }

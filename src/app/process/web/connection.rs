@@ -70,9 +70,13 @@ pub(super) struct WebConnection {
 }
 
 impl WebConnection {
-    /// None, counted, where the client has too many connections.
-    pub(super) fn open(limits: &Arc<WebLimits>, address: Option<IpAddr>) -> Option<Arc<Self>> {
-        let Some(share) = limits.shares.connect(address) else {
+    /// None, counted, where the client has too many connections, and had them for `limits.header_timeout`.
+    pub(super) async fn open(
+        limits: &Arc<WebLimits>,
+        address: Option<IpAddr>,
+    ) -> Option<Arc<Self>> {
+        let connected = limits.shares.connect(address, limits.header_timeout);
+        let Some(share) = connected.await else {
             let reason = EndReason::ClientConnections;
             ConnectionEnded { reason }.emit(&limits.metrics);
             return None;
@@ -163,5 +167,9 @@ fn covered(share: &mut ConnectionShare, bytes: usize) -> bool {
 impl HeldMemory for WebConnection {
     fn release(&self) {
         self.share().release();
+    }
+
+    fn count_for(&self, token: u64) {
+        self.share().count_for(token);
     }
 }

@@ -6,6 +6,8 @@ mod client_shares;
 mod connection;
 mod guarded_io;
 mod request_body;
+mod silence;
+mod waiting_piece;
 
 pub(crate) use connection::WebLimits;
 
@@ -201,7 +203,7 @@ impl WebApp {
     /// Serves one connection to its end; `in_peace` is asked once the process ends.
     async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
         let peer = peer(&stream);
-        let Some(web) = WebConnection::open(&self.limits, peer.address) else {
+        let Some(web) = WebConnection::open(&self.limits, peer.address).await else {
             return;
         };
         let stream = GuardedIo::new(stream, web.clone());

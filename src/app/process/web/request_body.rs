@@ -2,20 +2,18 @@
 //! is in memory counts against the client's share.
 
 use super::connection::WebConnection;
+use super::silence::Silence;
+use super::waiting_piece::{Piece, WaitingPiece};
 use crate::analysis::RefusedBody;
 use crate::gateway::BodyPace;
 use crate::observe::EndReason;
 use axum::BoxError;
 use axum::body::Bytes;
-use futures_util::future::BoxFuture;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
-use tokio::time::{Sleep, sleep};
-
-type Piece = Option<Result<Frame<Bytes>, BoxError>>;
+use std::time::Duration;
 
 /// A body under the limits of its connection.
 pub(super) struct RequestBody {
@@ -23,19 +21,7 @@ pub(super) struct RequestBody {
     connection: Arc<WebConnection>,
     pace: BodyPace,
     silence: Option<Silence>,
-    waiting: Option<WaitingPiece>,
-}
-
-/// The client has sent nothing since `begun`.
-struct Silence {
-    begun: Instant,
-    timer: Pin<Box<Sleep>>,
-}
-
-/// A piece that there is no memory for yet.
-struct WaitingPiece {
-    frame: Frame<Bytes>,
-    memory: BoxFuture<'static, bool>,
+    waiting: WaitingPiece,
 }
 
 impl RequestBody {
@@ -46,17 +32,14 @@ impl RequestBody {
             body,
             connection,
             silence: None,
-            waiting: None,
+            waiting: WaitingPiece::default(),
         }
     }
 
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
         let limit = self.connection.limits.header_timeout;
-        let silence = self.silence.get_or_insert_with(|| Silence {
-            begun: Instant::now(),
-            timer: Box::pin(sleep(limit)),
-        });
-        ready!(silence.timer.as_mut().poll(cx));
+        let silence = self.silence.get_or_insert_with(|| Silence::new(limit));
+        ready!(silence.poll_too_long(cx));
         Poll::Ready(self.too_slow())
     }
 
@@ -67,28 +50,20 @@ impl RequestBody {
 
     fn accept(&mut self, frame: Frame<Bytes>, cx: &mut Context<'_>) -> Poll<Piece> {
         let bytes = frame.data_ref().map_or(0, Bytes::len);
-        let waited = self.silence.take().map(|silence| silence.begun.elapsed());
-        if !self.pace.keeps_up(waited.unwrap_or(Duration::ZERO), bytes) {
+        let waited = self.silence.take().map_or(Duration::ZERO, Silence::ended);
+        if !self.pace.keeps_up(waited, bytes) {
             return Poll::Ready(self.too_slow());
         }
         if self.connection.grow(bytes) {
             return Poll::Ready(Some(Ok(frame)));
         }
-        let memory = Box::pin(self.connection.clone().grow_in_time(bytes));
-        self.waiting = Some(WaitingPiece { frame, memory });
+        let memory = self.connection.clone().grow_in_time(bytes);
+        self.waiting.set(frame, memory);
         self.poll_waiting(cx)
     }
 
     fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
-        let Some(waiting) = &mut self.waiting else {
-            return Poll::Pending;
-        };
-        let has_memory = ready!(waiting.memory.as_mut().poll(cx));
-        let frame = self.waiting.take().map(|waiting| waiting.frame);
-        Poll::Ready(match frame.filter(|_| has_memory) {
-            Some(frame) => Some(Ok(frame)),
-            None => Some(Err(RefusedBody::NoMemory.into())),
-        })
+        self.waiting.poll(cx, || RefusedBody::NoMemory.into())
     }
 }
 
@@ -98,7 +73,7 @@ impl Body for RequestBody {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Piece> {
         let this = self.get_mut();
-        if this.waiting.is_some() {
+        if !this.waiting.is_empty() {
             return this.poll_waiting(cx);
         }
         match Pin::new(&mut this.body).poll_frame(cx) {
@@ -113,7 +88,7 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.waiting.is_none() && self.body.is_end_stream()
+        self.waiting.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
