@@ -155,7 +155,12 @@ impl<'a> BodyBuffer<'a> {
             return Ok(());
         };
         if self.file.is_none() {
-            self.file = Some(folder.create_file().await.map_err(disk_error)?);
+            self.file = Some(
+                folder
+                    .create_file(self.reservation.holder())
+                    .await
+                    .map_err(disk_error)?,
+            );
         }
         let Some(file) = &mut self.file else {
             return Ok(());

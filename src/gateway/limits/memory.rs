@@ -210,6 +210,11 @@ impl MemoryReservation {
         }
     }
 
+    /// The access key of the call.
+    pub(crate) fn holder(&self) -> u64 {
+        self.holder
+    }
+
     /// Reserves `bytes` more.
     ///
     /// # Errors

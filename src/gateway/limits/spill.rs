@@ -1,7 +1,8 @@
 //! Files for request bodies that are too large, or arrive too slowly, to wait in memory. Together they are
-//! bounded by `limits.spilled_bytes`. A file is unlinked as soon as it is open, so that nothing is left of
+//! bounded by `limits.spilled_bytes`, and shared by access keys as memory is. A file is unlinked as soon as it is open, so that nothing is left of
 //! it however the call or the process ends.
 
+use super::memory::{MemoryBudget, MemoryReservation};
 use crate::observe::Metrics;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -14,6 +15,7 @@ use uuid::Uuid;
 /// The folder that holds the files, and their common limit.
 pub(crate) struct SpillFolder {
     folder: Arc<Path>,
+    budget: Arc<MemoryBudget>,
     metrics: Arc<Metrics>,
 }
 
@@ -21,6 +23,7 @@ pub(crate) struct SpillFolder {
 pub(crate) struct SpillFile {
     file: Arc<File>,
     bytes: usize,
+    reservation: MemoryReservation,
     metrics: Arc<Metrics>,
 }
 
@@ -34,6 +37,7 @@ impl SpillFolder {
         metrics.limits.spilled_limit.set(signed(limit));
         Self {
             folder: folder.into(),
+            budget: MemoryBudget::unmeasured(limit),
             metrics,
         }
     }
@@ -41,6 +45,7 @@ impl SpillFolder {
     /// Changes the limit. Files beyond a lower one stay.
     pub(crate) fn set_limit(&self, limit: u64) {
         self.metrics.limits.spilled_limit.set(signed(limit));
+        self.budget.set_limit(limit);
     }
 
     /// Whether `bytes` more are within the limit.
@@ -53,16 +58,17 @@ impl SpillFolder {
         wanted <= limits.spilled_limit.get()
     }
 
-    /// Creates an empty file.
+    /// Creates an empty file for a call of this access key.
     ///
     /// # Errors
     /// When the file system refuses.
-    pub(crate) async fn create_file(&self) -> io::Result<SpillFile> {
+    pub(crate) async fn create_file(&self, holder: u64) -> io::Result<SpillFile> {
         let folder = self.folder.clone();
         let file = spawn_blocking(move || unlinked_file(&folder)).await??;
         Ok(SpillFile {
             file: Arc::new(file),
             bytes: 0,
+            reservation: MemoryReservation::new(&self.budget, holder),
             metrics: self.metrics.clone(),
         })
     }
@@ -92,7 +98,8 @@ impl SpillFile {
     /// Appends the bytes and returns the emptied buffer. After an error the file is unusable.
     ///
     /// # Errors
-    /// When the limit is reached, or the disk is full or fails.
+    /// When the limit is reached, or the access key has more than its share of what is nearly used up, or the
+    /// disk is full or fails.
     pub(crate) async fn write(&mut self, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         self.reserve(bytes.len())?;
         let file = self.file.clone();
@@ -102,15 +109,14 @@ impl SpillFile {
         Ok(bytes)
     }
 
-    /// Counts the bytes before they are written, even beyond the limit: dropping the file subtracts them.
+    /// Counts the bytes before they are written: dropping the file subtracts them.
     fn reserve(&mut self, bytes: usize) -> io::Result<()> {
-        let limits = &self.metrics.limits;
+        let reserved = self.reservation.grow(bytes);
+        reserved.map_err(|_| io::ErrorKind::QuotaExceeded)?;
         self.bytes += bytes;
-        limits.spilled_bytes.add(signed(bytes as u64));
-        match limits.spilled_bytes.get() <= limits.spilled_limit.get() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::QuotaExceeded.into()),
-        }
+        let spilled = &self.metrics.limits.spilled_bytes;
+        spilled.add(signed(bytes as u64));
+        Ok(())
     }
 
     /// Reads the whole body.
@@ -141,4 +147,30 @@ impl Drop for SpillFile {
 
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_that_fills_the_files_leaves_another_its_share() {
+        let path = std::env::temp_dir().join(format!("monitor-spill-{}", Uuid::new_v4()));
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let folder = SpillFolder::new(path.clone(), 1_000, metrics.clone());
+        let mut quiet = folder.create_file(2).await.unwrap();
+        quiet.write(vec![0; 10]).await.unwrap();
+        let mut flooding = folder.create_file(1).await.unwrap();
+        let mut written = 0;
+        while flooding.write(vec![0; 10]).await.is_ok() {
+            written += 10;
+        }
+        assert!((600..800).contains(&written), "{written}");
+        quiet.write(vec![0; 200]).await.unwrap();
+        assert_eq!(metrics.limits.spilled_bytes.get(), written + 210);
+        drop((quiet, flooding));
+        assert_eq!(metrics.limits.spilled_bytes.get(), 0);
+        let _ = std::fs::remove_dir_all(path);
+    }
 }
