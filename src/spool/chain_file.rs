@@ -54,6 +54,57 @@ impl Owner {
     }
 }
 
+/// How far the segment that takes new records was written and synced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct WrittenUpTo {
+    pub(super) segment: u64,
+    pub(super) bytes: u64,
+}
+
+impl WrittenUpTo {
+    /// Offset in the block with the highest number on disk, behind the number and its link.
+    const AT: usize = 40;
+
+    /// What a file says of a segment that is still there. One of that number that comes later is another one.
+    pub(super) fn read_if_there(file: &File, segment: impl Fn(u64) -> PathBuf) -> Self {
+        let written = Self::read(file);
+        match disk::about(&segment(written.segment)) {
+            Ok(_) => written,
+            Err(_) => Self::default(),
+        }
+    }
+
+    pub(super) fn put(self, block: &mut [u8; CONTENT]) {
+        block[Self::AT..Self::AT + 8].copy_from_slice(&self.segment.to_le_bytes());
+        block[Self::AT + 8..Self::AT + 16].copy_from_slice(&self.bytes.to_le_bytes());
+    }
+
+    /// What a folder's file says.
+    pub(super) fn of_folder(folder: &Path) -> io::Result<Self> {
+        match disk::open(&folder.join(FILE_NAME)) {
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(Self::default()),
+                _ => Err(error),
+            },
+            Ok(file) => Ok(Self::read(&file)),
+        }
+    }
+
+    /// What a file says; nothing if it cannot be read, or comes from a version up to 4.1. After a power failure it may
+    /// be older than the segment.
+    pub(super) fn read(file: &File) -> Self {
+        let block = read_block(file, ON_DISK).unwrap_or([0; CONTENT]);
+        let number = |at: usize| {
+            let eight = block[at..].first_chunk().copied();
+            u64::from_le_bytes(eight.unwrap_or_default())
+        };
+        Self {
+            segment: number(Self::AT),
+            bytes: number(Self::AT + 8),
+        }
+    }
+}
+
 /// The gateways of the spool that a file belongs to: that of its folder, and those of the folders of other processes
 /// with the same configuration, whose records it may hold. No client knows their ids.
 pub(super) fn known_gateways(file: &Path) -> Vec<Uuid> {
@@ -80,7 +131,8 @@ fn beside(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn gateway_of(folder: &Path) -> Option<Uuid> {
+/// The gateway of a folder; None if its file cannot be read.
+pub(super) fn gateway_of(folder: &Path) -> Option<Uuid> {
     let file = disk::open(&folder.join(FILE_NAME)).ok()?;
     Owner::read(&file).map(|owner| owner.gateway)
 }

@@ -263,3 +263,5 @@ impl Closer {
 mod simulation;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod witness;

@@ -146,10 +146,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     })
 }
 
-/// The sequence number of an entry, read without decoding the rest.
-pub(super) fn sequence(bytes: &[u8]) -> Option<u64> {
+/// The sequence number of an entry and the gateway that gave it, read without decoding the rest.
+pub(super) fn chain(bytes: &[u8]) -> Option<Chain> {
     let (_, chain) = Rest(bytes).head()?;
-    chain.map(|chain| chain.sequence)
+    chain
 }
 
 fn verdict(byte: u8) -> Option<VerdictType> {
@@ -312,7 +312,10 @@ mod tests {
             assert_eq!(back.failure, sample_record(number).failure);
             assert_eq!(back.replaced, sample_record(number).replaced);
             assert_eq!(back.chain, sample_record(number).chain);
-            assert_eq!(sequence(&given), back.chain.map(|chain| chain.sequence));
+            assert_eq!(
+                chain(&given).map(|chain| chain.sequence),
+                back.chain.map(|chain| chain.sequence)
+            );
             assert_eq!(back.files, sample_record(number).files);
             assert_eq!(back.part_breaks, sample_record(number).part_breaks);
         }

@@ -31,7 +31,7 @@
 //! The segments hold the same numbers while they exist. The file `chain` beside them remembers the
 //! numbers of removed segments ([`super::chain_file`]).
 
-use super::chain_file::{self, BLOCK, CONTENT, EARLY, FILE_NAME, ON_DISK, Owner};
+use super::chain_file::{self, BLOCK, CONTENT, EARLY, FILE_NAME, ON_DISK, Owner, WrittenUpTo};
 use super::disk::{self, File};
 use super::frames::damage;
 use super::frames::reader::{FrameReader, NextFrame};
@@ -165,8 +165,9 @@ impl Latest {
     /// # Errors
     /// When one of them cannot be read now: a number might be given twice.
     pub(super) fn in_segments(folder: &Path, ids: &[SegmentId]) -> io::Result<Option<Self>> {
+        let own = chain_file::gateway_of(folder);
         for id in ids.iter().rev() {
-            let found = match highest(folder, *id) {
+            let found = match highest(&segment::path(folder, *id), own) {
                 // It was set aside.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 found => found?,
@@ -179,15 +180,19 @@ impl Latest {
     }
 }
 
-fn highest(folder: &Path, id: SegmentId) -> io::Result<Option<Latest>> {
-    let mut reader = FrameReader::open(&segment::path(folder, id))?;
+/// The highest number of this gateway in a segment, which may hold records that were taken over from others.
+fn highest(path: &Path, own: Option<Uuid>) -> io::Result<Option<Latest>> {
+    let is_own = |chain: &Chain| own.is_none_or(|own| own == chain.gateway);
+    let mut reader = FrameReader::open(path)?;
     let end = reader.length()?;
     let mut highest = (0, Vec::new());
     loop {
         match reader.next(end)? {
             // Dead letters that were replayed have numbers from long ago.
-            NextFrame::Whole(frame) => match record_codec::sequence(&frame.content) {
-                Some(sequence) if sequence > highest.0 => highest = (sequence, frame.content),
+            NextFrame::Whole(frame) => match record_codec::chain(&frame.content).filter(is_own) {
+                Some(chain) if chain.sequence > highest.0 => {
+                    highest = (chain.sequence, frame.content);
+                }
                 _ => {}
             },
             NextFrame::Damaged(_) => {}
@@ -205,6 +210,8 @@ pub(super) struct SequenceFile {
     boot: Uuid,
     /// The highest number noted as sent early.
     early: Mutex<u64>,
+    /// The note of how far the newest segment is written.
+    written: Mutex<WrittenUpTo>,
 }
 
 impl SequenceFile {
@@ -220,6 +227,7 @@ impl SequenceFile {
         let boot = boot_id();
         keep_damaged(&path, &file, metrics)?;
         let owner = Owner::read(&file);
+        let written = WrittenUpTo::read_if_there(&file, |id| segment::path(folder, id));
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
         let owner = owner.filter(|owner| owner.gateway == disk.gateway);
@@ -236,8 +244,9 @@ impl SequenceFile {
             gateway: disk.gateway,
             boot,
             early: Mutex::new(early.sequence),
+            written: Mutex::new(written),
         };
-        opened.write_number(ON_DISK, disk.number)?;
+        opened.record_on_disk(disk.number, None)?;
         opened.write_number(EARLY, early)?;
         opened.sign(false)?;
         disk::sync_folder(folder)?;
@@ -252,9 +261,17 @@ impl SequenceFile {
         Ok((opened, Sequencer::continue_after(latest, after)))
     }
 
-    /// Notes the highest number in the segments. Not synced: [`SequenceFile::sync`].
-    pub(super) fn record_on_disk(&self, latest: SequenceNumber) -> io::Result<()> {
-        self.write_number(ON_DISK, latest)
+    /// Notes the highest number in the segments, and how far the newest one is written if it is known, without a sync.
+    pub(super) fn record_on_disk(
+        &self,
+        latest: SequenceNumber,
+        written: Option<WrittenUpTo>,
+    ) -> io::Result<()> {
+        let mut kept = lock(&self.written);
+        *kept = written.unwrap_or(*kept);
+        let mut content = number_block(latest);
+        kept.put(&mut content);
+        chain_file::write_block(&self.file, ON_DISK, content)
     }
 
     /// Notes that a record is about to leave before it is on disk.
@@ -293,11 +310,15 @@ impl SequenceFile {
     }
 
     fn write_number(&self, at: u64, number: SequenceNumber) -> io::Result<()> {
-        let mut content = [0; CONTENT];
-        content[..8].copy_from_slice(&number.sequence.to_le_bytes());
-        content[8..40].copy_from_slice(&number.link.0);
-        chain_file::write_block(&self.file, at, content)
+        chain_file::write_block(&self.file, at, number_block(number))
     }
+}
+
+fn number_block(number: SequenceNumber) -> [u8; CONTENT] {
+    let mut content = [0; CONTENT];
+    content[..8].copy_from_slice(&number.sequence.to_le_bytes());
+    content[8..40].copy_from_slice(&number.link.0);
+    content
 }
 
 /// The gateway of the folder and the highest number on disk there. The file may be behind the segments.
@@ -331,8 +352,8 @@ fn higher(one: SequenceNumber, other: SequenceNumber) -> SequenceNumber {
     }
 }
 
-fn lock(early: &Mutex<u64>) -> MutexGuard<'_, u64> {
-    early.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(note: &Mutex<T>) -> MutexGuard<'_, T> {
+    note.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read_number(file: &File, at: u64) -> Option<SequenceNumber> {

@@ -4,6 +4,7 @@
 //! are written again later.
 
 use super::ack_log;
+use super::chain_file::WrittenUpTo;
 use super::core::SpoolCore;
 use super::dead_letter::encoding::EncodedLetter;
 use super::dead_letter::import::DeadLetterImport;
@@ -222,7 +223,13 @@ impl Writer {
     }
 
     fn note_sequence(&mut self, latest: SequenceNumber) {
-        match self.core.sequence_file().record_on_disk(latest) {
+        let active = self.active.as_ref();
+        let written = active.map(|active| WrittenUpTo {
+            segment: active.id,
+            bytes: active.length,
+        });
+        let file = self.core.sequence_file();
+        match file.record_on_disk(latest, written) {
             Ok(()) => self.noted = latest,
             Err(error) => self.core.log_disk_error(&error),
         }

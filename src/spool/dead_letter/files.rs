@@ -70,6 +70,10 @@ pub(crate) fn for_each_letter(
             }
             // A torn end, or damage that looks like one.
             NextFrame::Torn(at) if !reader.format().has_ordinals() => damage.bytes += end - at,
+            NextFrame::Torn(at) if reader.check_blank(at, end)? => {
+                damage.bytes += end - at;
+                damage.letters += 1;
+            }
             NextFrame::Torn(_) | NextFrame::End => return Ok(damage),
         }
     }

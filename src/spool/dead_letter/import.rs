@@ -154,6 +154,10 @@ impl OpenFile {
                 NextFrame::Torn(at) if !self.reader.format().has_ordinals() => {
                     self.damaged_bytes += self.end - at;
                 }
+                NextFrame::Torn(at) if self.reader.check_blank(at, self.end)? => {
+                    self.damaged_bytes += self.end - at;
+                    self.damaged_letters += 1;
+                }
                 NextFrame::Torn(_) | NextFrame::End => self.is_read = true,
             }
         }

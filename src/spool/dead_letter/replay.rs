@@ -71,7 +71,11 @@ fn copy_records(path: &Path, incoming: &Path) -> io::Result<Copied> {
             },
             NextFrame::Damaged(_) => copied.is_whole = false,
             // It may be damage that looks like a torn end.
-            NextFrame::Torn(_) if !reader.format().has_ordinals() => copied.is_whole = false,
+            NextFrame::Torn(at)
+                if !reader.format().has_ordinals() || reader.check_blank(at, end)? =>
+            {
+                copied.is_whole = false;
+            }
             // The record of a torn letter is still in its segment.
             NextFrame::Torn(_) | NextFrame::End => break,
         }

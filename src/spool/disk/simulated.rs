@@ -88,6 +88,8 @@ struct Node {
     durable: Vec<u8>,
     /// Changes since the last sync.
     changes: Vec<Change>,
+    /// The latest sync was confirmed and wrote nothing.
+    is_doubtful: bool,
     begun_ms: i64,
     last_ms: i64,
 }
@@ -141,6 +143,20 @@ pub(crate) fn lies_told() -> u64 {
     with(|machine| machine.lies_told)
 }
 
+/// The files, by what stands for each, of which a sync was confirmed that wrote nothing, and no true one since.
+pub(crate) fn doubtful_files() -> BTreeMap<u64, PathBuf> {
+    with(|machine| {
+        let nodes = machine.nodes.iter().filter(|(_, node)| node.is_doubtful);
+        let named = |id: u64| {
+            let mut names = machine.names.iter().filter(|(_, node)| **node == id);
+            names
+                .next()
+                .map_or_else(PathBuf::new, |(path, _)| path.clone())
+        };
+        nodes.map(|(id, _)| (*id, named(*id))).collect()
+    })
+}
+
 /// Moves the wall clock.
 pub(crate) fn move_clock(ms: i64) {
     with(|machine| machine.wall_ms += ms);
@@ -160,38 +176,69 @@ pub(crate) fn fail_power() {
                 change.tear(&mut node.durable, &mut machine.chance);
             }
             node.visible = node.durable.clone();
+            node.is_doubtful = false;
         }
         machine.boot = Uuid::from_u64_pair(machine.chance.next(), 2);
     });
 }
 
-/// A bit of one file changes by itself; the name of the file, unless all are empty.
-pub(crate) fn rot() -> Option<PathBuf> {
+/// What changes by itself on a disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rot {
+    Bit,
+    /// A whole sector of so many bytes, to zeros or to anything.
+    Sector(usize),
+}
+
+/// A part of one file changes by itself; the name of the file, unless all are empty.
+pub(crate) fn rot(what: Rot) -> Option<PathBuf> {
     with(|machine| {
-        let files: Vec<_> = machine.names.iter().collect();
-        let files: Vec<_> = files
-            .into_iter()
-            .filter(|(_, node)| {
-                machine
-                    .nodes
-                    .get(node)
-                    .is_some_and(|it| !it.visible.is_empty())
-            })
-            .collect();
+        let has_content = |node: &u64| {
+            machine
+                .nodes
+                .get(node)
+                .is_some_and(|it| !it.visible.is_empty())
+        };
+        let names = machine.names.iter().filter(|(_, node)| has_content(node));
+        let files: Vec<_> = names.map(|(path, node)| (path.clone(), *node)).collect();
         if files.is_empty() {
             return None;
         }
         let chosen = machine.chance.below(files.len() as u64);
-        let (path, node) = files[usize::try_from(chosen).unwrap_or(0)];
-        let node = machine.nodes.get_mut(node)?;
-        let bit = machine.chance.below(node.visible.len() as u64 * 8);
-        let (byte, mask) = (usize::try_from(bit / 8).unwrap_or(0), 1 << (bit % 8));
-        node.visible[byte] ^= mask;
-        if let Some(byte) = node.durable.get_mut(byte) {
-            *byte ^= mask;
+        let (path, node) = files[usize::try_from(chosen).unwrap_or(0)].clone();
+        let mut chance = machine.chance.clone();
+        let node = machine.nodes.get_mut(&node)?;
+        let length = node.visible.len() as u64;
+        match what {
+            Rot::Bit => {
+                let bit = chance.below(length * 8);
+                let (byte, mask) = (usize::try_from(bit / 8).unwrap_or(0), 1 << (bit % 8));
+                node.change(byte, |old| old ^ mask);
+            }
+            Rot::Sector(size) => {
+                let sector = chance.below(length.div_ceil(size as u64));
+                let start = usize::try_from(sector).unwrap_or(0) * size;
+                let is_zero = chance.once_in(2);
+                for byte in start..(start + size).min(node.visible.len()) {
+                    let new = if is_zero { 0 } else { chance.next() as u8 };
+                    node.change(byte, |_| new);
+                }
+            }
         }
-        Some(path.clone())
+        machine.chance = chance;
+        Some(path)
     })
+}
+
+impl Node {
+    /// Changes a byte on the disk and in what processes see.
+    fn change(&mut self, at: usize, new: impl Fn(u8) -> u8) {
+        for bytes in [&mut self.visible, &mut self.durable] {
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = new(*byte);
+            }
+        }
+    }
 }
 
 pub(crate) fn now_ms() -> Option<i64> {
@@ -315,11 +362,13 @@ impl Machine {
     fn sync(&mut self, node: u64) -> io::Result<()> {
         if std::mem::take(&mut self.faults.lies) {
             self.lies_told += 1;
+            self.node(node)?.is_doubtful = true;
             return Ok(());
         }
         let fails = std::mem::take(&mut self.faults.fails_sync);
         let mut chance = self.chance.clone();
         let node = self.node(node)?;
+        node.is_doubtful = false;
         for change in std::mem::take(&mut node.changes) {
             // After a failure the system does not try the same bytes again.
             match fails {

@@ -135,6 +135,11 @@ impl FrameReader {
         self.source.file_length()
     }
 
+    /// Whether nothing but zeros is there: a write that never came, or a lost sector.
+    pub(crate) fn check_blank(&mut self, at: u64, end: u64) -> io::Result<bool> {
+        Ok(!self.source.find_content(at, end)?)
+    }
+
     /// Reads on within the first `end` bytes of the file.
     pub(crate) fn next(&mut self, end: u64) -> io::Result<NextFrame> {
         if self.offset >= end {

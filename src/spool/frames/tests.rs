@@ -43,11 +43,16 @@ pub(in crate::spool) fn append_to(path: &Path, content: &[u8]) {
 
 /// Rewrites a file as versions up to 4.1 wrote it.
 pub(in crate::spool) fn to_first_format(path: &Path) {
+    std::fs::write(path, in_first_format(contents(path))).unwrap();
+}
+
+/// A file of versions up to 4.1 whose frames have these contents.
+pub(in crate::spool) fn in_first_format(contents: Vec<Vec<u8>>) -> Vec<u8> {
     let mut bytes = first_format::MAGIC.to_vec();
-    for content in contents(path) {
+    for content in contents {
         first_format::frame(&mut bytes, &content);
     }
-    std::fs::write(path, bytes).unwrap();
+    bytes
 }
 
 /// What a reader made of a file.

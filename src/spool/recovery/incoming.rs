@@ -89,6 +89,8 @@ impl IncomingFile {
             out.extend_from_slice(content);
         });
         self.out.write_all(&bytes)?;
+        #[cfg(test)]
+        crate::spool::witness::appended_to_incoming(content);
         self.frames += 1;
         Ok(())
     }

@@ -9,15 +9,19 @@ pub(super) mod takeover;
 
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
+use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::disk::{self, About, File};
 use crate::spool::frames::damage::{self, DAMAGED};
 use crate::spool::frames::reader::{Format, FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
+#[cfg(test)]
+use crate::spool::segment_index::RecordPosition;
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
 use crate::spool::{ack_log, dead_letter};
 use std::collections::HashSet;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -73,7 +77,7 @@ pub(crate) struct Recovered {
     pub(crate) index: SegmentIndex,
     /// The number of the first new segment.
     pub(crate) next: SegmentId,
-    /// The newest segment found, whose end may be torn.
+    /// The newest segment found, whose end may be torn; None if what looks torn was written whole.
     pub(crate) newest: Option<SegmentId>,
     pub(crate) sequence_file: SequenceFile,
     pub(crate) sequencer: Sequencer,
@@ -87,6 +91,7 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
+    let mut is_end_lost = false;
     for id in &ids {
         let path = segment::path(folder, *id);
         if !is_readable(&path).map_err(|error| not_now(&path, &error))? {
@@ -94,7 +99,11 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
             continue;
         }
         if Some(id) == ids.last() {
-            cut_torn_end(&path).map_err(|error| not_now(&path, &error))?;
+            let cut = cut_torn_end(folder, *id);
+            is_end_lost = !cut.map_err(|error| not_now(&path, &error))?;
+            if is_end_lost {
+                report_missing_end(folder, *id, metrics)?;
+            }
         }
         let about = disk::about(&path)?;
         let acked = ack_log::read(folder, *id)?;
@@ -117,7 +126,7 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
         sequence_file,
         sequencer,
         next: highest + 1,
-        newest: ids.last().copied(),
+        newest: ids.last().copied().filter(|_| !is_end_lost),
     })
 }
 
@@ -145,29 +154,75 @@ fn set_aside(folder: &Path, id: SegmentId, metrics: &Metrics) -> io::Result<()> 
     // It is not known how many it had: it was one at least.
     let (file, count) = (&path, 1);
     SpoolRecordsDamaged { file, count }.emit(metrics);
+    #[cfg(test)]
+    crate::spool::witness::gives_up_from(RecordPosition {
+        segment: id,
+        ordinal: 0,
+    });
     Ok(())
 }
 
-/// Cuts off what an interrupted write left behind the last whole frame of the newest segment. Once there are newer
-/// segments, such an end would look like damage.
-fn cut_torn_end(path: &Path) -> io::Result<()> {
+/// Bytes of a segment that were written for certain.
+fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
+    let written = WrittenUpTo::of_folder(folder)?;
+    Ok(if written.segment == id {
+        written.bytes
+    } else {
+        0
+    })
+}
+
+/// What looks like an interrupted write at the end of a file; empty, at its end, if there is nothing.
+fn torn_part(path: &Path) -> io::Result<Range<u64>> {
     let mut reader = FrameReader::open(path)?;
-    if reader.format() == Format::First {
-        // It cannot be told from damage for certain, and stays as it is.
-        return Ok(());
-    }
     let end = reader.length()?;
     loop {
         match reader.next(end)? {
-            NextFrame::Torn(at) => {
-                let file = disk::open_append(path)?;
-                file.set_length(at)?;
-                return file.sync();
-            }
-            NextFrame::End => return Ok(()),
+            NextFrame::Torn(at) => return Ok(at..end),
+            NextFrame::End => return Ok(end..end),
             NextFrame::Whole(_) | NextFrame::Damaged(_) => {}
         }
     }
+}
+
+/// Cuts off what an interrupted write left behind the last whole frame of the newest segment: once there are newer
+/// segments, it would look like damage. False if the end was written whole, and is lost.
+fn cut_torn_end(folder: &Path, id: SegmentId) -> io::Result<bool> {
+    let path = segment::path(folder, id);
+    let torn = torn_part(&path)?;
+    if torn.start < written_bytes(folder, id)? {
+        return Ok(false);
+    }
+    // In the first format it cannot be told from damage for certain, and stays as it is.
+    if !torn.is_empty() && FrameReader::open(&path)?.format() != Format::First {
+        let file = disk::open_append(&path)?;
+        file.set_length(torn.start)?;
+        file.sync()?;
+    }
+    Ok(true)
+}
+
+/// Whether the end of a segment may be that of an interrupted write.
+fn may_be_torn(folder: &Path, id: SegmentId) -> io::Result<bool> {
+    match torn_part(&segment::path(folder, id)) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(true),
+        torn => Ok(torn?.start >= written_bytes(folder, id)?),
+    }
+}
+
+/// The end of the newest segment is gone together with a part of the file.
+fn report_missing_end(folder: &Path, id: SegmentId, metrics: &Metrics) -> io::Result<()> {
+    let file = &segment::path(folder, id);
+    if torn_part(file)?.is_empty() {
+        // It is not known how many it had: it was one at least.
+        SpoolRecordsDamaged { file, count: 1 }.emit(metrics);
+        #[cfg(test)]
+        crate::spool::witness::gives_up_from(RecordPosition {
+            segment: id,
+            ordinal: 0,
+        });
+    }
+    Ok(())
 }
 
 /// The numbers of a folder's segments in ascending order.

@@ -10,7 +10,10 @@ use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
+use crate::spool::sequence::{Latest, SequenceFile};
 use crate::spool::{ack_log, dead_letter, disk};
+#[cfg(test)]
+use crate::spool::{segment_index::RecordPosition, witness};
 use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
@@ -57,9 +60,13 @@ pub fn take_over(from: &Path, to: &Path, metrics: &Metrics) -> io::Result<Option
     for id in &ids {
         // The last write of a process that was killed is not damage.
         let may_be_torn = Some(id) == ids.last();
+        let may_be_torn = may_be_torn && super::may_be_torn(from, *id)?;
         copy_unacked(from, *id, may_be_torn, &mut file, metrics)?;
     }
     let count = file.publish()?;
+    // The numbers in the files that are removed are remembered without them.
+    let newest = Latest::in_segments(from, &ids)?;
+    SequenceFile::open(from, newest, metrics)?;
     for id in ids {
         let path = segment::path(from, id);
         ack_log::remove(from, id, &path);
@@ -81,6 +88,11 @@ fn copy_unacked(
     let mut reader = match FrameReader::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             log_lost(&path, 0..1, &HashSet::new(), metrics);
+            #[cfg(test)]
+            witness::gives_up_from(RecordPosition {
+                segment: id,
+                ordinal: 0,
+            });
             return damage::keep(&path, disk::about(&path)?.bytes, metrics);
         }
         opened => opened?,
@@ -111,6 +123,20 @@ fn copy_unacked(
         if damaged > 0 {
             damage::keep(&path, damaged, metrics)?;
         }
+        #[cfg(test)]
+        for ordinal in missing.clone() {
+            let segment = id;
+            witness::gives_up(RecordPosition { segment, ordinal });
+        }
+        #[cfg(test)]
+        if damaged > 0 && !missing.is_empty() {
+            // How many there were behind it is not known.
+            let ordinal = missing.start;
+            witness::gives_up_from(RecordPosition {
+                segment: id,
+                ordinal,
+            });
+        }
         log_lost(&path, missing, &acked, metrics);
     }
 }
@@ -129,7 +155,10 @@ fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Me
 mod tests {
     use super::*;
     use crate::spool::frames::tests::{contents, segment_of};
+    use crate::spool::record_codec;
+    use crate::spool::tests::samples::sample_record;
     use support::stack::Folder;
+    use uuid::Uuid;
 
     #[test]
     fn what_nobody_has_acknowledged_goes_over_once_and_in_order() {
@@ -187,6 +216,30 @@ mod tests {
                 .ordinals,
             [2]
         );
+    }
+
+    #[test]
+    fn contract_5_the_numbers_of_a_folder_that_was_taken_over_are_not_given_again() {
+        let base = Folder::unmade();
+        let (from, to) = (base.path().join("a"), base.path().join("b"));
+        drop(lock(&from).unwrap());
+        std::fs::create_dir_all(&to).unwrap();
+        let (mut own, mut other) = (Vec::new(), Vec::new());
+        record_codec::encode(&sample_record(519), &mut own);
+        let mut taken_over = sample_record(900);
+        taken_over.chain.as_mut().unwrap().gateway = Uuid::from_u128(10);
+        record_codec::encode(&taken_over, &mut other);
+        segment_of(&from, 1, &[&own]);
+        let metrics = Metrics::new().unwrap();
+        drop(SequenceFile::open(
+            &from,
+            Latest::in_segments(&from, &[1]).unwrap(),
+            &metrics,
+        ));
+        segment_of(&from, 2, &[&own, &other]);
+        assert_eq!(take_over(&from, &to, &metrics).unwrap(), Some(3));
+        let (_, numbers) = SequenceFile::open(&from, None, &metrics).unwrap();
+        assert_eq!(numbers.latest().sequence, 519);
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn contract_5_a_folder_keeps_its_id_and_goes_on_behind_what_is_on_disk() {
     let folder = folder();
     let (file, numbers) = open(&folder, None);
     assert_eq!(next(numbers), (1, ChainHash::default(), None));
-    file.record_on_disk(at(5)).unwrap();
+    file.record_on_disk(at(5), None).unwrap();
     file.close(false).unwrap();
     let (again, numbers) = open(&folder, None);
     assert_eq!(again.gateway, file.gateway);
@@ -54,7 +54,7 @@ fn contract_5_a_folder_keeps_its_id_and_goes_on_behind_what_is_on_disk() {
 fn contract_5_what_went_out_early_is_not_given_again_and_the_cut_is_said_until_it_is_on_disk() {
     let folder = folder();
     let (file, _) = open(&folder, None);
-    file.record_on_disk(at(5)).unwrap();
+    file.record_on_disk(at(5), None).unwrap();
     file.record_early(at(9)).unwrap();
     file.record_early(at(8)).unwrap();
     for _ in 0..2 {
@@ -62,7 +62,7 @@ fn contract_5_what_went_out_early_is_not_given_again_and_the_cut_is_said_until_i
         assert_eq!(next(numbers), (10, at(9).link, Some(5)));
     }
     let (file, _) = open(&folder, None);
-    file.record_on_disk(at(10)).unwrap();
+    file.record_on_disk(at(10), None).unwrap();
     file.close(false).unwrap();
     let (_, numbers) = open(&folder, None);
     assert_eq!(next(numbers), (11, at(10).link, None));
@@ -75,7 +75,7 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
         let (mut file, _) = open(&folder, None);
         file.boot = Uuid::new_v4();
         file.sign(false).unwrap();
-        file.record_on_disk(at(5)).unwrap();
+        file.record_on_disk(at(5), None).unwrap();
         if early {
             file.record_early(at(3)).unwrap();
         }
@@ -93,7 +93,7 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
 fn contract_5_that_a_process_was_cut_off_is_said_until_a_record_has_told() {
     let folder = folder();
     let (file, _) = open(&folder, None);
-    file.record_on_disk(at(5)).unwrap();
+    file.record_on_disk(at(5), None).unwrap();
     for cut_unreported in [true, false] {
         let (again, numbers) = open(&folder, None);
         assert_eq!(next(numbers), (6, at(5).link, Some(5)));
@@ -116,7 +116,7 @@ fn contract_5_without_the_file_the_segments_say_who_it_was_and_a_damaged_one_is_
     for block in [0, 1] {
         let folder = folder();
         let (file, _) = open(&folder, None);
-        file.record_on_disk(at(5)).unwrap();
+        file.record_on_disk(at(5), None).unwrap();
         file.record_early(at(6)).unwrap();
         let path = folder.path().join(FILE_NAME);
         let mut bytes = std::fs::read(&path).unwrap();
@@ -134,7 +134,7 @@ fn contract_5_a_wrong_bit_anywhere_costs_no_number_and_is_said() {
     let whole = {
         let folder = folder();
         let (file, _) = open(&folder, None);
-        file.record_on_disk(at(5)).unwrap();
+        file.record_on_disk(at(5), None).unwrap();
         file.record_early(at(6)).unwrap();
         std::fs::read(folder.path().join(FILE_NAME)).unwrap()
     };

@@ -6,15 +6,13 @@ use crate::backend::{
 };
 use crate::spool::disk::simulated::Chance;
 use crate::spool::tests::answer;
+use crate::spool::witness::{Key, key};
 use async_trait::async_trait;
-use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
+use monitor_model::{AnalysisResponse, RecordId, Secret};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use uuid::Uuid;
-
-/// What a record is known by.
-pub(super) type Key = (u128, bool);
 
 /// How the backend answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,11 +159,6 @@ impl Backend {
                 .push(format!("number {number}: {other:?} and {key:?}"));
         }
     }
-}
-
-pub(super) fn key(record: &Record) -> Key {
-    let exchange = record.context.exchange.0.as_u128();
-    (exchange, record.stage == Stage::PostCall)
 }
 
 #[async_trait]

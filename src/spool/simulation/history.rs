@@ -2,19 +2,25 @@
 //!
 //! Long because: each kind of step is a few lines, and all of them change the same history.
 
-use super::backend::{Backend, Key, Mood, key};
+use super::backend::{Backend, Mood};
 use super::losses::{damaged, lost};
-use crate::backend::Record;
+
+use crate::backend::{Record, RecordContext};
 use crate::observe::Metrics;
-use crate::spool::disk::simulated::{self, Chance, Faults};
+use crate::spool::disk::simulated::{self, Chance, Faults, Rot};
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::tests::in_first_format;
 use crate::spool::lease::Lease;
+use crate::spool::recovery::{self, takeover};
 use crate::spool::tests::record;
+use crate::spool::witness::{self, Key, key};
 use crate::spool::writer::{Round, Writer};
-use crate::spool::{Receipt, Spool, SpoolBounds};
-use monitor_model::{RecordId, Stage};
+use crate::spool::{Receipt, Spool, SpoolBounds, disk, segment};
+use monitor_model::{RecordId, Secret, Stage};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +38,8 @@ thread_local! {
 pub(super) struct History {
     chance: Chance,
     pub(super) folder: PathBuf,
+    /// The folder of a process that ended and is taken over.
+    left: Option<PathBuf>,
     bounds: SpoolBounds,
     pub(super) backend: Arc<Backend>,
     pub(super) metrics: Arc<Metrics>,
@@ -41,12 +49,15 @@ pub(super) struct History {
     pub(super) given: BTreeMap<Key, String>,
     /// What is promised of it.
     pub(super) promised: BTreeSet<Key>,
-    /// Promised on the word of a disk that lied.
-    pub(super) doubtful: BTreeSet<Key>,
+    /// Promised on the word of a disk that lied, with the files that it lied about.
+    doubtful: BTreeMap<Key, BTreeSet<u64>>,
     /// Given to this process and not yet on disk, with the receipts.
     waiting: Vec<(Key, Receipt)>,
     exchange: u128,
+    /// Bits that changed by themselves.
     pub(super) rotten: u64,
+    /// Sectors that changed by themselves.
+    pub(super) sectors: u64,
     pub(super) power_failures: u64,
     /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
     /// killed.
@@ -69,6 +80,7 @@ impl History {
     pub(super) fn run(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let folder = simulated::start(chance.next(), 20_000 * DAY_MS);
+        witness::start();
         let metrics = METRICS.with_borrow_mut(|metrics| {
             let shared = metrics.get_or_insert_with(|| Arc::new(Metrics::new().unwrap()));
             shared.clone()
@@ -80,12 +92,14 @@ impl History {
             metrics,
             chance,
             folder,
+            left: None,
             given: BTreeMap::new(),
             promised: BTreeSet::new(),
-            doubtful: BTreeSet::new(),
+            doubtful: BTreeMap::new(),
             waiting: Vec::new(),
             exchange: 0,
             rotten: 0,
+            sectors: 0,
             power_failures: 0,
             unsaid: 0,
             sync_failures: 0,
@@ -122,12 +136,23 @@ impl History {
     }
 
     async fn live(&mut self) {
+        let no_links = self.chance.once_in(4);
+        simulated::set_faults(|faults| faults.no_links = no_links);
+        if self.chance.once_in(4) {
+            self.run_version_4_1().await;
+        }
         let mut process = self.open().await;
         for _ in 0..10 + self.chance.below(30) {
             process = self.step(process).await;
         }
         self.tell("everything works again");
-        simulated::set_faults(|faults| *faults = Faults::default());
+        simulated::set_faults(|faults| {
+            let no_links = faults.no_links;
+            *faults = Faults {
+                no_links,
+                ..Faults::default()
+            };
+        });
         self.backend.set_mood(Mood::Takes);
         process.leases.clear();
         let process = self.drain(process).await;
@@ -137,6 +162,53 @@ impl History {
         process.delivery.abort();
         let _ = process.delivery.await;
         self.judge();
+    }
+
+    /// A process of version 4.1 is killed with records on disk.
+    async fn run_version_4_1(&mut self) {
+        let mut process = self.open().await;
+        self.push(&process);
+        self.push(&process);
+        self.round(&mut process);
+        process.delivery.abort();
+        let _ = process.delivery.await;
+        self.waiting.clear();
+        for id in recovery::segments(&self.folder).unwrap() {
+            let path = segment::path(&self.folder, id);
+            let bytes = in_first_format(contents(&path));
+            disk::remove(&path).unwrap();
+            let mut file = disk::create_new(&path).unwrap();
+            file.write_all(&bytes).unwrap();
+            file.sync().unwrap();
+        }
+        disk::sync_folder(&self.folder).unwrap();
+        self.tell("version 4.1 was killed");
+    }
+
+    /// The next process gets a folder of its own, now and then, and takes over what is left in this one.
+    fn may_hand_over(&mut self) {
+        if self.chance.once_in(4) && self.left.is_none() {
+            let base = PathBuf::from("/simulated/spool");
+            let next = match self.folder == base {
+                true => base.join("beside-1"),
+                false => base,
+            };
+            self.tell(format!("the next process is in {}", next.display()));
+            self.left = Some(std::mem::replace(&mut self.folder, next));
+        }
+    }
+
+    fn take_over(&mut self) {
+        let Some(left) = &self.left else {
+            return;
+        };
+        witness::enter(left);
+        let taken = takeover::take_over(left, &self.folder, &self.metrics);
+        witness::enter(&self.folder);
+        self.told.push(format!("taken over: {taken:?}"));
+        if taken.is_ok() {
+            self.left = None;
+        }
     }
 
     // --- What happens ---
@@ -175,9 +247,20 @@ impl History {
 
     fn record(&mut self, stage: Stage) -> Record {
         let length = chosen(&mut self.chance, 200);
+        let plain = record(self.exchange, stage);
+        let access_key = format!("key-{}", self.exchange % 3);
+        let context = RecordContext {
+            exchange: plain.context.exchange,
+            access_key: Secret::new(access_key),
+            application_id: None,
+            user_id: None,
+            session_id: None,
+            trace: None,
+        };
         Record {
             message: format!("{}-{}", self.exchange, "x".repeat(length)),
-            ..record(self.exchange, stage)
+            context: Arc::new(context),
+            ..plain
         }
     }
 
@@ -240,7 +323,7 @@ impl History {
 
     fn fault(&mut self) {
         let mut chance = self.chance.clone();
-        let what = match chance.below(4) {
+        let what = match chance.below(5) {
             0 => {
                 self.sync_failures += 1;
                 simulated::set_faults(|faults| faults.fails_sync = true);
@@ -251,6 +334,11 @@ impl History {
                 "the next sync lies"
             }
             2 => {
+                let count = 1 + chance.below(4);
+                simulated::set_faults(|faults| faults.refused_opens = count);
+                "too many files are open"
+            }
+            3 => {
                 simulated::set_faults(|faults| faults.full = true);
                 "the disk is full"
             }
@@ -264,17 +352,26 @@ impl History {
     }
 
     fn rot(&mut self) {
-        if let Some(path) = simulated::rot() {
-            self.rotten += 1;
+        let what = match self.chance.below(4) {
+            0 => Rot::Sector(512),
+            1 => Rot::Sector(4_096),
+            _ => Rot::Bit,
+        };
+        if let Some(path) = simulated::rot(what) {
+            match what {
+                Rot::Bit => self.rotten += 1,
+                Rot::Sector(_) => self.sectors += 1,
+            }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
-            self.tell(format!("a bit of a file {kind} rots"));
+            self.tell(format!("{what:?} of a file {kind} rots"));
         }
     }
 
     /// One round of the spool's thread, and what it said to be on disk.
     fn round(&mut self, process: &mut Process) -> Round {
         let lies = simulated::lies_told();
+        self.take_over();
         let round = process.writer.round();
         let written = process.spool.core.disk().written;
         let is_written = |receipt: &Receipt| receipt.0 <= written;
@@ -283,8 +380,14 @@ impl History {
             .extract_if(.., |(_, receipt)| is_written(receipt))
             .collect();
         self.tell(format!("a round: {round:?}, {written} on disk"));
+        let files = simulated::doubtful_files();
+        // Whatever was written before a true sync is on disk with it.
+        self.doubtful
+            .retain(|_, of| of.iter().any(|file| files.contains_key(file)));
         if simulated::lies_told() > lies {
-            self.doubtful.extend(now.iter().map(|(key, _)| *key));
+            let of: BTreeSet<u64> = files.into_keys().collect();
+            let keys = now.iter().map(|(key, _)| (*key, of.clone()));
+            self.doubtful.extend(keys);
         }
         self.promised.extend(now.into_iter().map(|(key, _)| key));
         round
@@ -308,20 +411,33 @@ impl History {
             true => {
                 self.tell("the power fails");
                 self.power_failures += 1;
+                self.forget_doubtful();
                 simulated::fail_power();
-                // What only a lie had put on disk may be gone.
-                for key in std::mem::take(&mut self.doubtful) {
-                    self.promised.remove(&key);
-                }
-                if simulated::lies_told() > 0 {
-                    // So may the letters of refused records.
-                    let backend = &self.backend;
-                    self.promised.retain(|key| !backend.refuses(key.0));
-                }
             }
             false => self.tell("the process is killed"),
         }
+        self.may_hand_over();
         self.open().await
+    }
+
+    /// What only a lie had put on disk may be gone with the power, and is not promised any more.
+    fn forget_doubtful(&mut self) {
+        let files = simulated::doubtful_files();
+        for (key, of) in std::mem::take(&mut self.doubtful) {
+            if of.iter().any(|file| files.contains_key(file)) {
+                self.promised.remove(&key);
+            }
+        }
+        let is_letters = |path: &PathBuf| path.to_string_lossy().contains("dead.");
+        if files.values().any(is_letters) {
+            let backend = &self.backend;
+            self.promised.retain(|key| !backend.refuses(key.0));
+        }
+        let is_incoming = |path: &PathBuf| path.to_string_lossy().contains("incoming");
+        if files.values().any(is_incoming) {
+            let put_back = witness::put_back();
+            self.promised.retain(|key| !put_back.contains(key));
+        }
     }
 
     async fn restart(&mut self, mut process: Process) -> Process {
@@ -345,10 +461,12 @@ impl History {
         }
         drop(process);
         self.waiting.clear();
+        self.may_hand_over();
         self.open().await
     }
 
     async fn open(&mut self) -> Process {
+        witness::enter(&self.folder);
         loop {
             let backend = self.backend.clone();
             let metrics = self.metrics.clone();
@@ -386,7 +504,8 @@ impl History {
                 .lock()
                 .figures(simulated::now_ms().unwrap());
             let owes = figures.records > 0 || figures.in_memory > 0 || figures.has_backlog;
-            if !owes && !process.writer.is_accepting() && self.waiting.is_empty() {
+            let is_idle = !process.writer.is_accepting() && self.left.is_none();
+            if !owes && is_idle && self.waiting.is_empty() {
                 self.round(&mut process);
                 return process;
             }
@@ -410,4 +529,14 @@ fn bounds(chance: &mut Chance) -> SpoolBounds {
 
 fn chosen(chance: &mut Chance, count: usize) -> usize {
     usize::try_from(chance.below(count as u64)).unwrap_or(0)
+}
+
+/// The contents of the frames of a segment.
+fn contents(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = FrameReader::open(path).unwrap();
+    let (end, mut contents) = (reader.length().unwrap(), Vec::new());
+    while let NextFrame::Whole(frame) = reader.next(end).unwrap() {
+        contents.push(frame.content);
+    }
+    contents
 }

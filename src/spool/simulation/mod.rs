@@ -2,9 +2,10 @@
 //! backend, kills, power failures and clocks that jump, in virtual time and on one thread, so that a seed gives the
 //! same history each time (CONTRACT 5 and 23). What is promised of a record is held against each:
 //!
-//! - A record that was said to be on disk is stored by the backend, or is a dead letter, or is counted as lost: by a
-//!   bound of the spool, or by damage, of which each wrong bit costs one record at most. The only exception is a
-//!   disk that confirmed what it had not written, and lost it with the power.
+//! - A record that was said to be on disk is stored by the backend, or is a dead letter, or is one of those that the
+//!   spool gave up and counted as lost: for a bound of the spool, or for damage, of which each wrong bit costs one
+//!   record at most. The only exception is what a disk confirmed without writing it, if the power failed before it
+//!   was truly written.
 //! - The backend stores nothing that was not given to the spool, no record with two texts, and no two records with
 //!   one number.
 //! - Once everything works again, the spool gets empty.

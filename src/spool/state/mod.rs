@@ -293,6 +293,8 @@ impl State {
         self.index.append(self.current, size, now_ms);
         self.shares.add(self.current, &record, size);
         self.accepted += 1;
+        #[cfg(test)]
+        super::witness::appended(position, &record);
         (ReadCursor { position, offset }, record)
     }
 
@@ -472,6 +474,8 @@ impl State {
             let position = RecordPosition { ordinal, ..from };
             if self.count_frame(position) {
                 lost += 1;
+                #[cfg(test)]
+                super::witness::gives_up(position);
                 self.skip_frame(position);
             }
         }
@@ -485,6 +489,8 @@ impl State {
             .index
             .get(from.segment)
             .map_or(0, |entry| entry.records());
+        #[cfg(test)]
+        super::witness::gives_up_from(from);
         // A segment of an earlier process does not tell how many records it had: it was one at least.
         self.skip_damaged(from, known.max(from.ordinal + 1))
     }
@@ -575,6 +581,11 @@ impl State {
         };
         let (lost, known) = (entry.lost_if_dropped(), entry.known_if_unread());
         self.only_in_memory += entry.in_flight();
+        #[cfg(test)]
+        super::witness::gives_up_from(RecordPosition {
+            segment,
+            ordinal: 0,
+        });
         self.retire(segment);
         match (known, self.evicted.last_mut()) {
             (Some(known), Some(evicted)) => {

@@ -43,7 +43,11 @@ fn numbers(folder: &Path) -> Vec<u64> {
     let mut numbers = Vec::new();
     for path in paths {
         let records = contents(&path).into_iter();
-        numbers.extend(records.filter_map(|content| record_codec::sequence(&content)));
+        numbers.extend(
+            records
+                .filter_map(|content| record_codec::chain(&content))
+                .map(|chain| chain.sequence),
+        );
     }
     numbers
 }

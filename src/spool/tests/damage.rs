@@ -1,6 +1,7 @@
 //! What damaged files cost a spool that opens them (CONTRACT 23).
 
 use super::*;
+use crate::spool::frames::format::HEADER;
 use crate::spool::frames::tests::{append_to, to_first_format};
 
 /// A folder with a segment that holds the prompts of so many exchanges.
@@ -187,16 +188,36 @@ async fn contract_23_a_torn_end_is_no_damage_after_two_crashes() {
     let left = left_behind(3).await;
     let path = segment::path(left.path(), 1);
     let bytes = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
+    // The beginning of a frame.
+    let header = HEADER as usize;
+    std::fs::write(&path, [&bytes[..], &bytes[header..header + 30]].concat()).unwrap();
     let first = World::open(left.path(), BOUNDS, 0);
     let receipt = first.spool.push(record(7, Stage::PreCall));
     first.spool.wait_durable(receipt).await;
     let left = copy(left.path());
     drop(first);
     let second = World::open(left.path(), BOUNDS, 200);
-    second.delivered(3).await;
+    second.delivered(4).await;
     eventually(|| second.spool.waiting() == 0).await;
     assert_eq!(second.metric("monitor_spool_damaged_total"), 0.0);
-    assert_eq!(exchanges(&second.close().await), [0, 1, 7]);
+    assert_eq!(exchanges(&second.close().await), [0, 1, 2, 7]);
     assert_eq!(files(left.path(), "damaged"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_lost_sector_at_the_end_is_no_torn_end() {
+    let left = left_behind(3).await;
+    let path = segment::path(left.path(), 1);
+    let bytes = std::fs::read(&path).unwrap();
+    let zeros = vec![0; bytes.len() - HEADER as usize];
+    // All frames are zeros, or the file is shorter.
+    for end in [zeros, Vec::new()] {
+        std::fs::write(&path, [&bytes[..HEADER as usize], &end].concat()).unwrap();
+        let left = copy(left.path());
+        let again = World::open(left.path(), BOUNDS, 200);
+        eventually(|| again.spool.waiting() == 0).await;
+        let lost = again.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+        assert_eq!(lost, 1.0, "one at least");
+        again.close().await;
+    }
 }
