@@ -168,8 +168,15 @@ impl Latest {
         let own = chain_file::gateway_of(folder);
         for id in ids.iter().rev() {
             let found = match highest(&segment::path(folder, *id), own) {
-                // It was set aside.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                // It was set aside, or no number in it can be read.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+                    ) =>
+                {
+                    None
+                }
                 found => found?,
             };
             if found.is_some() {

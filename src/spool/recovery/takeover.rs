@@ -237,6 +237,7 @@ mod tests {
             &metrics,
         ));
         segment_of(&from, 2, &[&own, &other]);
+        std::fs::write(segment::path(&from, 3), [0x5a; 100]).unwrap();
         assert_eq!(take_over(&from, &to, &metrics).unwrap(), Some(3));
         let (_, numbers) = SequenceFile::open(&from, None, &metrics).unwrap();
         assert_eq!(numbers.latest().sequence, 519);

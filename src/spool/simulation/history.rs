@@ -7,11 +7,12 @@ use super::losses::{damaged, lost};
 
 use crate::backend::{Record, RecordContext};
 use crate::observe::Metrics;
+use crate::spool::dead_letter::files;
 use crate::spool::disk::simulated::{self, Chance, Faults, Rot};
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::frames::tests::in_first_format;
 use crate::spool::lease::Lease;
-use crate::spool::recovery::{self, takeover};
+use crate::spool::recovery::{self, incoming, takeover};
 use crate::spool::tests::record;
 use crate::spool::witness::{self, Key, key};
 use crate::spool::writer::{Round, Writer};
@@ -196,6 +197,12 @@ impl History {
             self.tell(format!("the next process is in {}", next.display()));
             self.left = Some(std::mem::replace(&mut self.folder, next));
         }
+    }
+
+    /// Whether files wait in the folder `incoming`, which is looked at now and then.
+    fn has_incoming(&self) -> bool {
+        let records = incoming::ready_files(&incoming::folder(&self.folder)).unwrap_or_default();
+        !records.is_empty() || !files::imported_files(&self.folder).is_empty()
     }
 
     fn take_over(&mut self) {
@@ -504,7 +511,8 @@ impl History {
                 .lock()
                 .figures(simulated::now_ms().unwrap());
             let owes = figures.records > 0 || figures.in_memory > 0 || figures.has_backlog;
-            let is_idle = !process.writer.is_accepting() && self.left.is_none();
+            let is_idle =
+                !process.writer.is_accepting() && self.left.is_none() && !self.has_incoming();
             if !owes && is_idle && self.waiting.is_empty() {
                 self.round(&mut process);
                 return process;

@@ -75,7 +75,8 @@ impl History {
             self.broken.push(broken);
         }
         let others = said - (damaged(&self.metrics) - damaged_before);
-        if missing.len() as u64 > others + self.rotten + self.unsaid {
+        let lied = simulated::lies_told() > 0;
+        if missing.len() as u64 > others + self.rotten + self.unsaid && !lied {
             let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
             self.broken.push(broken);
         }
