@@ -155,7 +155,7 @@ impl Spool {
         let wakes = Some(dispatcher.clone());
         let state = State::new(initial, bounds.eviction(), bounds.memory, wakes);
         let core = Arc::new(SpoolCore::new(bounds, state, found.sequence_file, metrics));
-        let writer = Writer::new(core.clone(), folder.into(), lock, found.newest);
+        let writer = Writer::new(core.clone(), folder.into(), lock);
         let breaker = Arc::new(DeliveryBreaker::new());
         let delivery = Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone());
         Ok((Self { core, breaker }, delivery, writer))

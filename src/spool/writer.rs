@@ -81,14 +81,9 @@ pub(super) enum Round {
 }
 
 impl Writer {
-    pub(super) fn new(
-        core: Arc<SpoolCore>,
-        folder: PathBuf,
-        lock: File,
-        newest_found: Option<SegmentId>,
-    ) -> Self {
+    pub(super) fn new(core: Arc<SpoolCore>, folder: PathBuf, lock: File) -> Self {
         Self {
-            backlog: BacklogReader::new(core.clone(), folder.clone(), newest_found),
+            backlog: BacklogReader::new(core.clone(), folder.clone()),
             dead_letters: DeadLetterStore::open(&folder, core.bounds().dead),
             import: DeadLetterImport::new(&folder),
             incoming: IncomingReader::new(&folder),

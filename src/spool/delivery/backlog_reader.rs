@@ -26,8 +26,6 @@ pub(crate) struct BacklogReader {
     core: Arc<SpoolCore>,
     folder: PathBuf,
     open: Option<OpenSegment>,
-    /// The newest segment of an earlier process, whose end may be torn.
-    newest_found: Option<SegmentId>,
     /// The segment that was salvaged last, also where that could not be noted.
     salvaged: Option<SegmentId>,
 }
@@ -69,16 +67,11 @@ pub(crate) enum BacklogStatus {
 }
 
 impl BacklogReader {
-    pub(crate) fn new(
-        core: Arc<SpoolCore>,
-        folder: PathBuf,
-        newest_found: Option<SegmentId>,
-    ) -> Self {
+    pub(crate) fn new(core: Arc<SpoolCore>, folder: PathBuf) -> Self {
         Self {
             core,
             folder,
             open: None,
-            newest_found,
             salvaged: None,
         }
     }
@@ -236,8 +229,8 @@ impl BacklogReader {
     fn stop_at(&mut self, segment: SegmentId, end: u64, stopped: io::Result<NextFrame>) -> Reached {
         match stopped {
             Ok(NextFrame::End | NextFrame::Whole(_)) => Reached::End,
-            // The last write of a process that was killed is not damage.
-            Ok(NextFrame::Torn(_)) if self.may_be_torn(segment) => Reached::End,
+            // Versions up to 4.1 left the last write of a process that was killed as it was. The start cuts off others.
+            Ok(NextFrame::Torn(_)) if !self.has_ordinals() => Reached::End,
             Ok(NextFrame::Torn(at)) => Reached::Damage(at..end),
             Ok(NextFrame::Damaged(place)) => self.salvage(segment, place, end),
             Err(error) => {
@@ -245,12 +238,6 @@ impl BacklogReader {
                 Reached::Refused
             }
         }
-    }
-
-    /// Whether the end of a segment may be that of an interrupted write: the newest one's that was found, and one of
-    /// versions up to 4.1, which left such ends as they were.
-    fn may_be_torn(&self, segment: SegmentId) -> bool {
-        self.newest_found == Some(segment) || !self.has_ordinals()
     }
 
     fn has_ordinals(&self) -> bool {
@@ -363,7 +350,7 @@ mod tests {
         };
         let state = State::new(initial, bounds.eviction(), bounds.memory, None);
         let core = SpoolCore::new(bounds, state, sequence_file, metrics);
-        let mut reader = BacklogReader::new(Arc::new(core), folder.path().into(), None);
+        let mut reader = BacklogReader::new(Arc::new(core), folder.path().into());
         let (mut cursor, mut count) = (ReadCursor::start(1), 0);
         loop {
             let read = reader.read_frames(cursor, end);

@@ -77,8 +77,6 @@ pub(crate) struct Recovered {
     pub(crate) index: SegmentIndex,
     /// The number of the first new segment.
     pub(crate) next: SegmentId,
-    /// The newest segment found, whose end may be torn; None if what looks torn was written whole.
-    pub(crate) newest: Option<SegmentId>,
     pub(crate) sequence_file: SequenceFile,
     pub(crate) sequencer: Sequencer,
 }
@@ -91,7 +89,6 @@ pub(crate) struct Recovered {
 pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
-    let mut is_end_lost = false;
     for id in &ids {
         let path = segment::path(folder, *id);
         if !is_readable(&path).map_err(|error| not_now(&path, &error))? {
@@ -100,8 +97,7 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
         }
         if Some(id) == ids.last() {
             let cut = cut_torn_end(folder, *id);
-            is_end_lost = !cut.map_err(|error| not_now(&path, &error))?;
-            if is_end_lost {
+            if !cut.map_err(|error| not_now(&path, &error))? {
                 report_missing_end(folder, *id, metrics)?;
             }
         }
@@ -126,7 +122,6 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
         sequence_file,
         sequencer,
         next: highest + 1,
-        newest: ids.last().copied().filter(|_| !is_end_lost),
     })
 }
 
