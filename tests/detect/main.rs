@@ -11,4 +11,5 @@ mod guardrails;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod scan;
+mod seams;
 mod stable;

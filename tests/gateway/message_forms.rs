@@ -203,6 +203,15 @@ fn contract_42_what_is_split_over_two_parts_is_found_and_masked_where_it_stands(
             {"type": "EMAILS", "start": 37, "end": 51},
         ])
     );
+    let unseen = "\u{200b}".repeat(5_000);
+    let message = format!("to a@example.\norg and card 4111 1111{unseen}\n 1111 1111");
+    let breaks = json!([13, 5_036]);
+    let answer = analyse(&stack, &message, json!({"part_breaks": breaks}));
+    assert_eq!(
+        answer["dataclean"]["types"],
+        json!([{"type": "BANK_CARD_NUMBER", "count": 1}, {"type": "EMAILS", "count": 1}])
+    );
+    let message = "Карта 4111 1111\n 1111 1111\n, спасибо a@exa\nmple.org";
     let without = analyse(&stack, message, json!({"part_breaks": "odd"}));
     let types = without["dataclean"]["types"].to_string();
     assert!(

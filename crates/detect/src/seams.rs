@@ -132,7 +132,7 @@ fn borders(text: &str) -> impl Iterator<Item = Seam> {
 struct Joining<'a> {
     text: &'a str,
     at: usize,
-    /// Ascending.
+    /// What is still ahead, ascending.
     seams: std::iter::Peekable<std::vec::IntoIter<Seam>>,
     /// The end of what was read.
     window: JoinedParts,

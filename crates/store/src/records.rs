@@ -354,7 +354,7 @@ pub trait RecordStore: Send + Sync {
     /// The same for a caller that has the record's answer: gives only that of an earlier record.
     ///
     /// # Errors
-    /// As [`RecordStore::insert`].
+    /// The same as those of [`RecordStore::insert`].
     async fn insert_new(
         &self,
         record: NewRecord,

@@ -192,8 +192,8 @@ fn is_known(span: &Span<Kind<'_>>, within: &[Span<Kind<'_>>]) -> bool {
 }
 
 /// Whether what reaches across a part break is a value that somebody split, and not the end of one sentence
-/// with the beginning of the next: behind a dot, only a number goes on with a digit, and an address with its
-/// domain.
+/// with the beginning of the next. Behind a dot only a number goes on with a digit, or an address with
+/// the next label of its domain.
 fn is_one_value(span: &Span, joined: &JoinedParts, seam: usize) -> bool {
     let (before, behind) = (&joined.text[span.start..seam], &joined.text[seam..]);
     let is_within = before.strip_suffix('.').is_some_and(|before| {

@@ -57,72 +57,112 @@ pub(super) fn chosen<'a>(
     wanted: &[ScanRole],
 ) -> Chosen<impl Iterator<Item = ChosenMessage<'a>> + use<'a>> {
     let by_turns = wanted.contains(&ScanRole::UserTurn);
-    let wants_last_user = by_turns || wanted.contains(&ScanRole::LastUser);
-    // The messages of the assistant so far, and how many of them the user has answered.
-    let (mut answers, mut answered) = (0, 0);
-    let mut candidates: Vec<Candidate<'a>> = Vec::new();
-    // Where those candidates begin that another message of the user replaces.
-    let mut turn = 0;
-    let mut has_unreadable = false;
-    let mut has_user = false;
-    let mut last = None;
-    let mut is_unreadable = false;
-    messages.fold_objects("role", Roles::add, |message, roles: Option<Roles>| {
-        let Some(roles) = roles else {
-            has_unreadable |= message.kind() != Kind::Null;
-            return;
-        };
-        let always = wanted.iter().any(|role| roles.have(*role));
-        let may_be_user = wants_last_user && roles.may_be_user();
-        has_user |= roles.is_user();
-        answers += usize::from(roles.assistant && !roles.may_be_user());
-        let says = match wants_last_user && (may_be_user || !has_user) {
+    let mut choice = Choice {
+        wanted,
+        by_turns,
+        wants_last_user: by_turns || wanted.contains(&ScanRole::LastUser),
+        answers: 0,
+        answered: 0,
+        candidates: Vec::new(),
+        replaceable: 0,
+        has_user: false,
+        stand_in: None,
+        has_unreadable: false,
+        is_unreadable: false,
+    };
+    messages.fold_objects(
+        "role",
+        Roles::add,
+        |message, roles: Option<Roles>| match roles {
+            Some(roles) => choice.consider(message, &roles),
+            None => choice.has_unreadable |= message.kind() != Kind::Null,
+        },
+    );
+    choice.finish()
+}
+
+/// The messages chosen so far.
+struct Choice<'w, 'a> {
+    wanted: &'w [ScanRole],
+    by_turns: bool,
+    wants_last_user: bool,
+    /// How many messages of the assistant there were, and were before the user's last one.
+    answers: usize,
+    answered: usize,
+    candidates: Vec<Candidate<'a>>,
+    /// Where those candidates begin that another message of the user replaces.
+    replaceable: usize,
+    has_user: bool,
+    /// The last message that speaks, unless it was taken: it stands in where nobody is the user.
+    stand_in: Option<View<'a>>,
+    /// A message is no object.
+    has_unreadable: bool,
+    /// One that may be the last of the user cannot be read.
+    is_unreadable: bool,
+}
+
+impl<'a> Choice<'_, 'a> {
+    fn consider(&mut self, message: View<'a>, roles: &Roles) {
+        let always = self.wanted.iter().any(|role| roles.have(*role));
+        let may_be_user = self.wants_last_user && roles.may_be_user();
+        self.has_user |= roles.is_user();
+        self.answers += usize::from(roles.assistant && !roles.may_be_user());
+        let says = match self.wants_last_user && (may_be_user || !self.has_user) {
             true => says(message),
             false => Says::default(),
         };
-        let speaks = says.text;
         // It may be the last one for a server, and takes no other one's place.
-        is_unreadable |= !speaks && says.unreadable && may_be_user;
-        if speaks && roles.is_user() && !(by_turns && answered == answers) {
-            is_unreadable = false;
-            let replaced = candidates.split_off(turn);
-            candidates.extend(replaced.into_iter().filter(|candidate| candidate.always));
-            turn = candidates.len();
+        self.is_unreadable |= !says.text && says.unreadable && may_be_user;
+        if says.text && roles.is_user() {
+            self.begin_turn();
         }
-        if speaks && roles.is_user() {
-            answered = answers;
-        }
-        let taken = always || (may_be_user && speaks);
+        let taken = always || (may_be_user && says.text);
         if taken {
-            let turn = (by_turns && may_be_user).then_some(answers);
-            candidates.push(Candidate {
+            self.candidates.push(Candidate {
                 message,
                 always,
-                turn,
+                turn: (self.by_turns && may_be_user).then_some(self.answers),
             });
         }
-        if speaks && !has_user {
-            last = Some((message, taken));
+        if says.text && !self.has_user {
+            self.stand_in = (!taken).then_some(message);
         }
-    });
-    // Nobody speaks beyond doubt as the user: the last message stands in for him.
-    if let (true, false, Some((message, false))) = (wants_last_user, has_user, last) {
-        candidates.push(Candidate {
+    }
+
+    /// The user says something: what was taken for his last words is not, unless it belongs to the turn.
+    fn begin_turn(&mut self) {
+        let goes_on = self.by_turns && self.answered == self.answers;
+        self.answered = self.answers;
+        if !goes_on {
+            self.is_unreadable = false;
+            let replaced = self.candidates.split_off(self.replaceable);
+            let kept = replaced.into_iter().filter(|candidate| candidate.always);
+            self.candidates.extend(kept);
+            self.replaceable = self.candidates.len();
+        }
+    }
+
+    fn finish(mut self) -> Chosen<impl Iterator<Item = ChosenMessage<'a>> + use<'a>> {
+        let stand_in = self
+            .stand_in
+            .filter(|_| self.wants_last_user && !self.has_user);
+        self.candidates.extend(stand_in.map(|message| Candidate {
             message,
             always: true,
             turn: None,
-        });
-    }
-    let mut before = None;
-    Chosen {
-        messages: candidates.into_iter().map(move |candidate| {
+        }));
+        let mut before = None;
+        let messages = self.candidates.into_iter().map(move |candidate| {
             let previous = std::mem::replace(&mut before, candidate.turn);
             ChosenMessage {
                 message: candidate.message,
                 continues: candidate.turn.is_some() && candidate.turn == previous,
             }
-        }),
-        has_unreadable: has_unreadable || is_unreadable,
+        });
+        Chosen {
+            messages,
+            has_unreadable: self.has_unreadable || self.is_unreadable,
+        }
     }
 }
 

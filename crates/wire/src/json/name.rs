@@ -17,8 +17,7 @@ pub(super) fn is_exactly(token: &[u8], name: &str) -> bool {
     }
 }
 
-/// Whether some reader takes a member's name, given as its token with quotes, for `name`, which is lower-case
-/// ASCII.
+/// Whether some reader takes a member's name, given as its token with quotes, for this one of lower-case ASCII.
 pub(super) fn is_in_any_case(token: &[u8], name: &str) -> bool {
     let given = inside(token);
     if given.len() == name.len() {

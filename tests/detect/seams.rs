@@ -1,0 +1,125 @@
+//! Values over the places where a message was put together or is read in portions: they are found however much
+//! of them nobody sees, and what two sentences only happen to make is none.
+
+use monitor_detect::{CleanType, Compiled, DatacleanRules, Engine, Message, Rules};
+
+/// Type and text of every find in a message of these parts.
+fn finds(parts: &[String]) -> Vec<(String, String)> {
+    let text = parts.join("\n");
+    let mut part_breaks = Vec::new();
+    for part in &parts[..parts.len() - 1] {
+        part_breaks.push(part_breaks.last().map_or(0, |last| last + 1) + part.len());
+    }
+    let rules = Compiled::new(Rules {
+        dataclean: Some(DatacleanRules {
+            clean_type: CleanType::Detection,
+            ..DatacleanRules::default()
+        }),
+        ..Rules::default()
+    });
+    let message = Message {
+        text: &text,
+        part_breaks: &part_breaks,
+    };
+    let report = Engine::default().analyze(message, &rules, &|| 0);
+    let cut = |start: usize, end: usize| text.chars().skip(start).take(end - start).collect();
+    let entities = report.dataclean.entities.iter();
+    entities
+        .map(|find| (find.kind.clone(), cut(find.start, find.end)))
+        .collect()
+}
+
+fn owned(parts: &[&str]) -> Vec<String> {
+    parts.iter().map(|part| (*part).to_owned()).collect()
+}
+
+#[test]
+fn a_value_split_behind_a_dot_is_found() {
+    for (parts, kind, value) in [
+        (
+            &["write to ivan@example.", "org please"][..],
+            "EMAILS",
+            "ivan@example.\norg",
+        ),
+        (
+            &["write to ivan@mail.", "example.", "org please"],
+            "EMAILS",
+            "ivan@mail.\nexample.\norg",
+        ),
+        (
+            &["the server 10.20.", "30.40 is down"],
+            "IP",
+            "10.20.\n30.40",
+        ),
+        (
+            &["the server 10.", "20.", "30.", "40 is down"],
+            "IP",
+            "10.\n20.\n30.\n40",
+        ),
+        (
+            &["call me: +7 912 345.", "67.89"],
+            "PHONE_NUMBER",
+            "+7 912 345.\n67.89",
+        ),
+    ] {
+        let found = finds(&owned(parts));
+        assert!(
+            found.contains(&(kind.to_owned(), value.to_owned())),
+            "{parts:?}: {found:?}"
+        );
+    }
+    for parts in [
+        ["Please read the file report.", "so that we can talk"],
+        ["We were 17.", "It was cold"],
+        ["Ask ivan@example.org.", "Please do it today"],
+    ] {
+        let found = finds(&owned(&parts));
+        assert!(
+            found.iter().all(|(_, value)| !value.contains('\n')),
+            "{parts:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn what_nobody_sees_separates_no_value_at_a_border() {
+    let unseen = "\u{200b}\u{ad}\u{2060}".repeat(600);
+    let card = format!("4276{unseen} 5493 60{unseen}34 4563");
+    let found = |parts: &[String]| {
+        let found = finds(parts).into_iter();
+        found.filter(|(kind, _)| kind == "BANK_CARD_NUMBER").count()
+    };
+    // Wherever the first border of portions falls.
+    for head in (42_000..58_000).step_by(1_600) {
+        let text = format!("{} {card} and more", "word ".repeat(head / 5));
+        assert_eq!(found(&[text]), 1, "{head}");
+    }
+    let parts = |between: &str| {
+        let (head, tail) = (
+            format!("card 4276 5493{between}"),
+            format!("{between} 6034 4563"),
+        );
+        [head, tail]
+    };
+    assert_eq!(found(&parts(&unseen)), 1);
+    let [head, tail] = parts("");
+    let empty = vec![String::new(); 3_000];
+    assert_eq!(found(&[vec![head], empty, vec![tail]].concat()), 1);
+}
+
+#[test]
+fn a_value_over_three_parts_is_found_wherever_it_stands_among_thousands() {
+    let filler: Vec<String> = (0..4_000).map(|at| format!(" some words {at}x ")).collect();
+    for at in (3_300..3_700).step_by(7) {
+        let mut parts = filler.clone();
+        parts[at] = "card 4276 5493".to_owned();
+        parts[at + 1] = " 6034".to_owned();
+        parts[at + 2] = " 4563".to_owned();
+        let found = finds(&parts);
+        let expected = (
+            "BANK_CARD_NUMBER".to_owned(),
+            "4276 5493\n 6034\n 4563".to_owned(),
+        );
+        assert!(found.contains(&expected), "{at}");
+    }
+}
