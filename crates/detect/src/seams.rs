@@ -241,6 +241,7 @@ impl Iterator for Joining<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
