@@ -209,7 +209,7 @@ fn contract_42_what_is_split_over_two_parts_is_found_and_masked_where_it_stands(
     let answer = analyse(&stack, &message, json!({"part_breaks": breaks}));
     assert_eq!(
         answer["dataclean"]["types"],
-        json!([{"type": "BANK_CARD_NUMBER", "count": 1}, {"type": "EMAILS", "count": 1}])
+        json!([{"type": "EMAILS", "count": 1}, {"type": "BANK_CARD_NUMBER", "count": 1}])
     );
     let message = "Карта 4111 1111\n 1111 1111\n, спасибо a@exa\nmple.org";
     let without = analyse(&stack, message, json!({"part_breaks": "odd"}));
