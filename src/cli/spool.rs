@@ -5,13 +5,14 @@ use super::failure::Failure;
 use super::load::{file_or_variable, load};
 use super::output::print;
 use super::time::minute;
-use crate::config::{Overrides, Role};
-use crate::spool::{self, DeadLetter, FolderSummary, Repaired};
-use anyhow::Context;
+use crate::config::{Overrides, Role, key_file};
+use crate::spool::{self, DeadLetter, FolderSummary, Keyring, Repaired, SpoolFolder, SpoolKey};
+use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Subcommand)]
@@ -30,6 +31,18 @@ pub(super) enum SpoolCommand {
     /// two, and the backend stores no record twice. A file that is done with gets the suffix .repaired, or .unreadable
     /// if nothing in it can be read; delete it when nobody needs it any more. No text and no key is shown.
     Repair(SpoolArgs),
+    /// Make a random key for spool.encryption.key_file in a new file that its owner alone may read.
+    ///
+    /// Keep a copy of the file where the spool's disk is not: what was encrypted with a key cannot be read without
+    /// it. The key itself is not shown; its id is, by which status and errors name it.
+    Key(KeyArgs),
+}
+
+/// Options of `spool key`.
+#[derive(Debug, Args)]
+pub(super) struct KeyArgs {
+    /// The file to make.
+    file: PathBuf,
 }
 
 /// Options of every `spool` command.
@@ -52,14 +65,17 @@ pub(super) fn run(command: SpoolCommand) -> Result<(), Failure> {
 }
 
 fn output(command: SpoolCommand) -> Result<String, Failure> {
-    let (SpoolCommand::Status(place)
-    | SpoolCommand::Dead(place)
-    | SpoolCommand::Replay(place)
-    | SpoolCommand::Repair(place)) = &command;
+    let place = match &command {
+        SpoolCommand::Status(place)
+        | SpoolCommand::Dead(place)
+        | SpoolCommand::Replay(place)
+        | SpoolCommand::Repair(place) => place,
+        SpoolCommand::Key(made) => return made.output(),
+    };
     let folder = place.folder()?;
     let unusable = || format!("the spool's folder {} cannot be used", folder.display());
     let text = match &command {
-        SpoolCommand::Status(_) => all(&folder, spool::summarize)
+        SpoolCommand::Status(_) => all(&folder, |folder| spool::summarize(folder))
             .map(|found| {
                 found
                     .into_iter()
@@ -73,25 +89,42 @@ fn output(command: SpoolCommand) -> Result<String, Failure> {
         SpoolCommand::Repair(_) => all(&folder, spool::repair)
             .map(|done| done.into_iter().fold(Repaired::default(), Repaired::and))
             .map(|done| place.repaired(&done)),
+        SpoolCommand::Key(made) => return made.output(),
     };
     Ok(text.with_context(unusable)?)
 }
 
 /// In the spool's folder and in those that processes use next to it during an upgrade. A mistyped folder
 /// is an error and not an empty spool.
-fn all<T>(folder: &Path, each: impl Fn(&Path) -> io::Result<T>) -> io::Result<Vec<T>> {
-    std::fs::read_dir(folder)?;
-    let folders = spool::existing_folders(folder);
-    folders.iter().map(|folder| each(folder)).collect()
+fn all<T>(
+    folder: &SpoolFolder,
+    each: impl Fn(&SpoolFolder) -> io::Result<T>,
+) -> io::Result<Vec<T>> {
+    std::fs::read_dir(&**folder)?;
+    let folders = spool::existing_folders(folder).into_iter();
+    folders.map(|path| each(&folder.sibling(&path))).collect()
+}
+
+impl KeyArgs {
+    fn output(&self) -> Result<String, Failure> {
+        let key = key_file::create(&self.file).map_err(|error| anyhow!(error))?;
+        let (id, file) = (SpoolKey::from(key).id(), self.file.display());
+        Ok(format!("key {id} written to {file}\n"))
+    }
 }
 
 impl SpoolArgs {
-    fn folder(&self) -> Result<PathBuf, Failure> {
-        if let Some(folder) = &self.dir {
-            return Ok(folder.clone());
-        }
+    /// The folder, with the keys of the configuration if one is named.
+    fn folder(&self) -> Result<SpoolFolder, Failure> {
         let file = file_or_variable(self.config.clone());
-        Ok(load(Role::All, file, &Overrides::default())?.spool_dir())
+        if let (Some(folder), None) = (&self.dir, &file) {
+            return Ok(SpoolFolder::new(folder, Arc::default()));
+        }
+        let settings = load(Role::All, file, &Overrides::default())?;
+        let folder = self.dir.clone().unwrap_or_else(|| settings.spool_dir());
+        let keys =
+            Keyring::load(&settings.gateway.spool.encryption).map_err(|error| anyhow!(error))?;
+        Ok(SpoolFolder::new(folder, Arc::new(keys)))
     }
 
     fn status(&self, found: &FolderSummary) -> String {
@@ -106,6 +139,8 @@ impl SpoolArgs {
                 "dead_letters": found.dead_letters,
                 "damaged_files": found.damaged_files,
                 "damaged_bytes": found.damaged_bytes,
+                "keys": keys(found),
+                "unencrypted_files": unencrypted(found),
             });
             return format!("{value}\n");
         }
@@ -119,6 +154,7 @@ impl SpoolArgs {
             ("dead letters", found.dead_letters.to_string()),
             ("damaged files", found.damaged_files.to_string()),
             ("damaged bytes in segments", found.damaged_bytes.to_string()),
+            ("files by key", by_key(found)),
         ]
         .map(|(name, value)| format!("{name}: {value}\n"))
         .concat()
@@ -160,6 +196,29 @@ impl SpoolArgs {
             true => format!("{}\n", json!({ "put_back": count })),
             false => format!("{count} dead letters put back\n"),
         }
+    }
+}
+
+/// The encrypted files of each key.
+fn keys(found: &FolderSummary) -> Value {
+    let files = found.files_by_key.iter();
+    let named = files.filter_map(|(key, count)| Some((key.as_ref()?.to_string(), *count)));
+    Value::from_iter(named.map(|(key, count)| (key, Value::from(count))))
+}
+
+fn unencrypted(found: &FolderSummary) -> u64 {
+    found.files_by_key.get(&None).copied().unwrap_or(0)
+}
+
+fn by_key(found: &FolderSummary) -> String {
+    let files = found.files_by_key.iter();
+    let files = files.map(|(key, count)| {
+        let key = key.map_or("not encrypted".to_owned(), |key| key.to_string());
+        format!("{key} {count}")
+    });
+    match files.collect::<Vec<_>>().join(", ") {
+        files if files.is_empty() => "none".to_owned(),
+        files => files,
     }
 }
 

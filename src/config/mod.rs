@@ -6,6 +6,7 @@
 //! it has one, is in [`env`].
 
 pub mod env;
+pub mod key_file;
 pub(crate) mod log_filter;
 pub mod pem;
 mod problem;
@@ -39,7 +40,9 @@ pub use sections::gateway::limits::{Limits, ShutdownSettings, StreamSettings};
 pub use sections::gateway::monitor::{
     CallerRules, MonitorSettings, UnknownApplication, UnknownKey,
 };
-pub use sections::gateway::spool::{Durability, OnDiskFailure, QueueSettings, SpoolSettings};
+pub use sections::gateway::spool::{
+    Durability, OnDiskFailure, QueueSettings, SpoolEncryption, SpoolSettings,
+};
 pub use sections::gateway::trace::TraceSettings;
 pub use sections::gateway::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
 pub use sections::listen::{ClientAuth, ClientCheck, Listener, TlsFiles};

@@ -1,13 +1,14 @@
 //! Values that are each in range but contradict each other. Checks the files that settings name, and nothing
 //! else outside the settings (CONTRACT 33).
 
+use super::key_file;
 use super::pem;
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::judge::JudgePlace;
 use super::sections::client_identity::ClientIdentity;
 use super::sections::gateway::monitor::{UnknownApplication, UnknownKey};
-use super::sections::gateway::spool::{Durability, OnDiskFailure};
+use super::sections::gateway::spool::{Durability, OnDiskFailure, SpoolEncryption};
 use super::sections::gateway::upstream::MOST_UPSTREAMS;
 use super::sections::listen::Listener;
 use super::settings::{GatewaySettings, Settings};
@@ -44,8 +45,21 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         let text = "closed has no effect with durability batched, which does not wait for the disk; allowed: open, or durability before_upstream";
         reader.contradiction("spool.on_disk_failure", text);
     }
+    spool_keys(&gateway.spool.encryption, reader);
     standby(gateway, reader);
     called(gateway, role, reader);
+}
+
+/// Reports files that hold no key, or that others may read.
+fn spool_keys(encryption: &SpoolEncryption, reader: &mut Reader<'_>) {
+    let section = "spool.encryption";
+    let current = encryption.key_file.iter().map(|path| (path, "key_file"));
+    let old = encryption.old_key_files.iter();
+    for (path, name) in current.chain(old.map(|path| (path, "old_key_files"))) {
+        if let Err(wrong) = key_file::read(path) {
+            reader.contradiction(&format!("{section}.{name}"), wrong);
+        }
+    }
 }
 
 /// What a gateway is to do with unknown callers it can tell.

@@ -85,7 +85,7 @@ impl UnreadSegment {
 
 /// The frames of a segment, with those that are damaged.
 fn count_frames(path: &Path) -> io::Result<u64> {
-    let mut reader = FrameReader::open(path)?;
+    let mut reader = FrameReader::open_sealed(path)?;
     let end = reader.length()?;
     let mut frames = 0_u64;
     loop {

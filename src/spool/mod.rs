@@ -22,6 +22,7 @@ mod delivery;
 mod disk;
 mod eviction;
 mod fault_points;
+mod folder;
 mod frames;
 mod lease;
 mod record_codec;
@@ -37,7 +38,10 @@ mod writer;
 pub use self::core::{Receipt, SpoolBounds};
 pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
 pub use delivery::{Delivery, PendingAttachments};
+pub use folder::SpoolFolder;
+pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
+pub use recovery::keys::{FilesByKey, check_keys};
 pub use recovery::repair::{Repaired, repair};
 pub use recovery::takeover::{existing_folders, sibling_folders, take_over};
 pub use recovery::{FolderSummary, SpoolError, summarize};
@@ -50,7 +54,6 @@ use crate::observe::Metrics;
 use delivery::breaker::DeliveryBreaker;
 use monitor_model::{GATEWAY_VERSION, GatewayReport};
 use state::{Initial, State};
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::Notify;
@@ -109,9 +112,10 @@ impl Spool {
     /// left, and starts the thread that writes.
     ///
     /// # Errors
-    /// [`SpoolError`]. A segment that cannot be read is set aside and logged, never an error.
+    /// [`SpoolError`], also where the key of a file is missing. A segment that cannot be read is set aside and logged,
+    /// never an error.
     pub fn open(
-        folder: &Path,
+        folder: &SpoolFolder,
         bounds: SpoolBounds,
         analyzer: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
@@ -138,24 +142,26 @@ impl Spool {
 
     /// The parts of a spool, of which none runs yet.
     fn assemble(
-        folder: &Path,
+        folder: &SpoolFolder,
         bounds: SpoolBounds,
         analyzer: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
     ) -> Result<(Self, Delivery, Writer), SpoolError> {
         let refused = |error| SpoolError::folder(folder, &error);
         let lock = recovery::lock(folder)?;
+        recovery::keys::check_keys(folder).map_err(refused)?;
         let found = recovery::recover(folder, &metrics).map_err(refused)?;
         let dispatcher = Arc::new(Notify::new());
         let initial = Initial {
             index: found.index,
             current: found.next,
             sequencer: found.sequencer,
+            keys: folder.keys().clone(),
         };
         let wakes = Some(dispatcher.clone());
         let state = State::new(initial, bounds.eviction(), bounds.memory, wakes);
         let core = Arc::new(SpoolCore::new(bounds, state, found.sequence_file, metrics));
-        let writer = Writer::new(core.clone(), folder.into(), lock);
+        let writer = Writer::new(core.clone(), folder.clone(), lock);
         let breaker = Arc::new(DeliveryBreaker::new());
         let delivery = Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone());
         Ok((Self { core, breaker }, delivery, writer))
@@ -239,6 +245,11 @@ impl Spool {
             degraded: status.degraded,
             overhead: self.core.metrics().own_overhead(),
         }
+    }
+
+    /// Whether new files are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.core.lock().is_encrypted()
     }
 
     /// Whether the backend answered when it was last asked.

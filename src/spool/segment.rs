@@ -3,7 +3,7 @@
 
 use super::disk::{self, File};
 use super::fault_points::{self, FaultPoint};
-use super::frames::format::{Marker, file_header};
+use super::frames::writer::FrameWriter;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ pub(super) fn id_of(name: &str) -> Option<SegmentId> {
 }
 
 /// Creates a segment's file (0600) and writes its header.
-pub(super) fn create(folder: &Path, id: SegmentId, marker: Marker) -> io::Result<File> {
+pub(super) fn create(folder: &Path, id: SegmentId, frames: &FrameWriter) -> io::Result<File> {
     let mut file = disk::create_new(&path(folder, id))?;
     fault_points::reached(FaultPoint::Create);
-    let begun = file.write_all(&file_header(marker));
+    let begun = file.write_all(&frames.header());
     // The directory entry has to survive a crash too.
     let begun = begun.and_then(|()| disk::sync_folder(folder));
     if let Err(error) = begun {

@@ -33,7 +33,9 @@
 
 use super::chain_file::{self, BLOCK, CONTENT, EARLY, FILE_NAME, ON_DISK, Owner, WrittenUpTo};
 use super::disk::{self, File};
+use super::folder::SpoolFolder;
 use super::frames::damage;
+use super::frames::keyring::Keyring;
 use super::frames::reader::{FrameReader, NextFrame};
 use super::record_codec;
 use super::segment::{self, SegmentId};
@@ -164,10 +166,10 @@ impl Latest {
     ///
     /// # Errors
     /// When one of them cannot be read now: a number might be given twice.
-    pub(super) fn in_segments(folder: &Path, ids: &[SegmentId]) -> io::Result<Option<Self>> {
+    pub(super) fn in_segments(folder: &SpoolFolder, ids: &[SegmentId]) -> io::Result<Option<Self>> {
         let own = chain_file::gateway_of(folder);
         for id in ids.iter().rev() {
-            let found = match highest(&segment::path(folder, *id), own) {
+            let found = match highest(&segment::path(folder, *id), folder.keys(), own) {
                 // It was set aside, or no number in it can be read.
                 Err(error)
                     if matches!(
@@ -188,9 +190,9 @@ impl Latest {
 }
 
 /// The highest number of this gateway in a segment, which may hold records that were taken over from others.
-fn highest(path: &Path, own: Option<Uuid>) -> io::Result<Option<Latest>> {
+fn highest(path: &Path, keys: &Keyring, own: Option<Uuid>) -> io::Result<Option<Latest>> {
     let is_own = |chain: &Chain| own.is_none_or(|own| own == chain.gateway);
-    let mut reader = FrameReader::open(path)?;
+    let mut reader = FrameReader::open(path, keys)?;
     let end = reader.length()?;
     let mut highest = (0, Vec::new());
     loop {

@@ -9,6 +9,7 @@ use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext};
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl World {
         let backend = Arc::new(Backend::default());
         backend.status.store(status, Ordering::Relaxed);
         let metrics = Arc::new(Metrics::new().unwrap());
-        let opened = Spool::open(folder, bounds, backend.clone(), metrics.clone()).unwrap();
+        let opened = Spool::open(&folder.into(), bounds, backend.clone(), metrics.clone()).unwrap();
         Self {
             backend,
             metrics,
@@ -336,7 +337,7 @@ async fn contract_23_a_refused_record_becomes_a_dead_letter() {
         "not sent again"
     );
     world.close().await;
-    let letters = dead_letters(folder.path()).unwrap();
+    let letters = dead_letters(&folder.path().into()).unwrap();
     let seen: Vec<_> = letters
         .iter()
         .map(|letter| (letter.status, letter.record.stage))
@@ -349,7 +350,7 @@ async fn a_folder_has_one_owner() {
     let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
     let second = Spool::open(
-        folder.path(),
+        &folder.path().into(),
         BOUNDS,
         world.backend.clone(),
         world.metrics.clone(),

@@ -13,6 +13,7 @@ use super::delivery::backlog_reader::{BacklogReader, BacklogStatus};
 use super::disk::{self, File};
 use super::eviction::{DropReason, Dropped, Evicted};
 use super::fault_points::{self, FaultPoint};
+use super::folder::SpoolFolder;
 use super::frames::format;
 use super::recovery::incoming::IncomingReader;
 use super::recovery::salvage;
@@ -27,7 +28,7 @@ use crate::observe::events::{
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ const RETRY: Duration = Duration::from_millis(250);
 
 pub(super) struct Writer {
     core: Arc<SpoolCore>,
-    folder: PathBuf,
+    folder: SpoolFolder,
     /// Held for as long as the folder is used.
     _lock: File,
     active: Option<ActiveSegment>,
@@ -81,7 +82,7 @@ pub(super) enum Round {
 }
 
 impl Writer {
-    pub(super) fn new(core: Arc<SpoolCore>, folder: PathBuf, lock: File) -> Self {
+    pub(super) fn new(core: Arc<SpoolCore>, folder: SpoolFolder, lock: File) -> Self {
         Self {
             backlog: BacklogReader::new(core.clone(), folder.clone()),
             dead_letters: DeadLetterStore::open(&folder, core.bounds().dead),
@@ -201,7 +202,8 @@ impl Writer {
     }
 
     fn try_write(&mut self) -> io::Result<()> {
-        while let Some(chunk) = self.unwritten.front() {
+        while let Some(chunk) = self.unwritten.front_mut() {
+            chunk.finish()?;
             append(&mut self.active, &self.folder, chunk)?;
             self.core.lock().released(chunk.bytes.len() as u64);
             self.unwritten.pop_front();
@@ -257,6 +259,8 @@ impl Writer {
 
     fn write_dead_letters(&mut self) {
         let letters = std::mem::take(&mut self.upkeep.dead_letters);
+        let rewritten = self.dead_letters.use_current_key(self.core.metrics());
+        rewritten.unwrap_or_else(|error| self.core.log_disk_error(&error));
         let written = self.dead_letters.write(letters);
         if let Some(error) = written.error {
             self.core.log_disk_error(&error);
@@ -350,7 +354,7 @@ fn try_append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) 
     if !active.as_ref().is_some_and(is_active) {
         *active = Some(ActiveSegment {
             id: chunk.segment,
-            file: segment::create(folder, chunk.segment, chunk.marker)?,
+            file: segment::create(folder, chunk.segment, &chunk.writer)?,
             length: format::HEADER,
         });
     }
@@ -372,7 +376,7 @@ fn try_append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) 
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::spool::frames::format::Marker;
+    use crate::spool::frames::writer::FrameWriter;
 
     #[test]
     fn contract_23_what_a_failed_sync_leaves_does_not_count_as_written() {
@@ -386,8 +390,9 @@ mod tests {
         });
         let chunk = Chunk {
             segment: 1,
-            marker: Marker::random(),
+            writer: FrameWriter::new(&Default::default()),
             bytes: b"bytes".to_vec(),
+            finished: 0,
         };
         assert!(append(&mut active, Path::new("/nowhere"), &chunk).is_err());
         assert_eq!(active.unwrap().length, 0);

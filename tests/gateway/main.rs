@@ -45,6 +45,7 @@ mod smuggling;
 mod spool;
 mod spool_commands;
 mod spool_damage;
+mod spool_encryption;
 mod spool_faults;
 mod startup;
 mod status;

@@ -282,6 +282,44 @@ fn contract_23_records_of_both_processes_reach_the_backend_once() {
 }
 
 #[test]
+fn contract_23_an_upgrade_hands_encrypted_records_on_also_to_a_process_with_a_new_key() {
+    let (upstream, backend) = (model(), Backend::that(Manner::Refuses(500)));
+    let folder = Folder::new();
+    let key = |name: &str| {
+        let path = folder.path().join(name);
+        let mut make = Command::new(env!("CARGO_BIN_EXE_monitor"));
+        let made = make.args(["spool", "key"]).arg(&path).output().unwrap();
+        assert!(made.status.success());
+        path.display().to_string()
+    };
+    let (one, two) = (key("one.key"), key("two.key"));
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.folder(&folder).yaml(&format!(
+        "spool: {{durability: before_upstream, encryption: {{key_file: \"{one}\"}}}}"
+    ));
+    let stack = stack.start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let old = format!("key_file: \"{one}\"");
+    let new = format!("key_file: \"{two}\", old_key_files: [\"{one}\"]");
+    let yaml = std::fs::read_to_string(stack.configuration()).unwrap();
+    std::fs::write(stack.configuration(), yaml.replace(&old, &new)).unwrap();
+    let mut line = Line::default();
+    line.upgrade(&stack, "gateway");
+    await_end(stack.process.id() as i32);
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    eventually("the records of both wait", || {
+        (stack.metric("monitor_spool_records") == 4.0).then_some(())
+    });
+    backend.recovers();
+    backend.forget();
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for post in backend.await_calls(4) {
+        *seen.entry(post.exchange().to_owned()).or_default() += 1;
+    }
+    assert_eq!(Vec::from_iter(seen.into_values()), [2, 2]);
+}
+
+#[test]
 fn contract_23_dead_letters_of_the_process_before_are_the_next_ones() {
     let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(422)));
     let stack = Stack::gateway().upstream(&upstream).monitor(&backend);

@@ -5,8 +5,8 @@ use crate::config::Settings;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
 use crate::spool::Spool;
-use crate::spool::{self, Closer, Opened, SpoolBounds, SpoolError};
-use anyhow::Result;
+use crate::spool::{self, Closer, Keyring, Opened, SpoolBounds, SpoolError, SpoolFolder};
+use anyhow::{Result, anyhow};
 use log::{info, warn};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,18 @@ pub(crate) fn start(
         dead: limits.max_dead_bytes,
     };
     let base = settings.spool_dir();
-    let open = |folder: &Path| Spool::open(folder, bounds, analyzer.clone(), metrics.clone());
+    let keys = Keyring::load(&limits.encryption);
+    let keys = keys.map_err(|error| anyhow!("spool.encryption: {error}"))?;
+    let spools = SpoolFolder::new(base.clone(), Arc::new(keys));
+    for folder in spool::existing_folders(&base) {
+        // Those of other processes are taken over once they have ended.
+        let checked = spool::check_keys(&spools.sibling(&folder));
+        checked.map_err(|error| SpoolError::folder(&folder, &error))?;
+    }
+    let open = |folder: &Path| {
+        let folder = spools.sibling(folder);
+        Spool::open(&folder, bounds, analyzer.clone(), metrics.clone())
+    };
     let (folder, opened) = match takes_over {
         true => first_free(&base, open)?,
         false => (base.clone(), open(&base)?),
@@ -59,7 +70,7 @@ pub(crate) fn start(
         mut delivery,
         closer,
     } = opened;
-    let takeover = Takeover::start(&base, folder, metrics.clone());
+    let takeover = Takeover::start(&base, spools.sibling(&folder), metrics.clone());
     if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
         let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
@@ -99,12 +110,13 @@ struct Takeover {
 
 impl Takeover {
     /// `base` is the configured folder, `own` the one of this process.
-    fn start(base: &Path, own: PathBuf, metrics: Arc<Metrics>) -> Self {
+    fn start(base: &Path, own: SpoolFolder, metrics: Arc<Metrics>) -> Self {
         let (base, (stop, stopped)) = (base.to_owned(), mpsc::channel());
         let thread = std::thread::Builder::new().name("takeover".into());
         let thread = thread.spawn(move || {
+            let mut told = String::new();
             while stopped.recv_timeout(TAKEOVER_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                take_over_all(&base, &own, &metrics);
+                take_over_all(&base, &own, &metrics, &mut told);
             }
         });
         Self {
@@ -122,13 +134,20 @@ impl Drop for Takeover {
     }
 }
 
-fn take_over_all(base: &Path, own: &Path, metrics: &Metrics) {
+/// `told` is the last failure that was logged; it is not repeated with each attempt.
+fn take_over_all(base: &Path, own: &SpoolFolder, metrics: &Metrics, told: &mut String) {
     let folders = spool::existing_folders(base).into_iter();
-    for from in folders.filter(|folder| folder != own) {
+    for from in folders.filter(|folder| **folder != **own) {
         match spool::take_over(&from, own, metrics) {
             Ok(None | Some(0)) => {}
             Ok(Some(count)) => info!("{count} records of the previous process taken over"),
-            Err(error) => warn!("spool: cannot take over {}: {error}", from.display()),
+            Err(error) => {
+                let failure = format!("cannot take over {}: {error}", from.display());
+                if *told != failure {
+                    warn!("spool: {failure}");
+                    *told = failure;
+                }
+            }
         }
     }
 }

@@ -119,6 +119,7 @@ fn owed(spool: &Spool) -> Value {
         "retried_apart": status.retried_apart,
         "in_memory": status.in_memory,
         "backend_answers": status.backend_answers,
+        "encrypted": spool.is_encrypted(),
     })
 }
 

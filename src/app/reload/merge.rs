@@ -55,6 +55,7 @@ impl Merge<'_> {
             "spool.max_bytes" gateway.spool.max_bytes;
             "spool.max_age" gateway.spool.max_age;
             "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
+            "spool.encryption" gateway.spool.encryption;
             "files" gateway.files;
             "store" gateway.store;
         }

@@ -4,6 +4,7 @@
 
 use super::encoding::{DeadLetter, RefusalClass, decode};
 use crate::spool::disk::{self, File};
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::incoming;
 use std::io;
@@ -17,10 +18,11 @@ const IMPORTED: &str = "letters";
 ///
 /// # Errors
 /// When a file exists and cannot be opened.
-pub fn dead_letters(folder: &Path) -> io::Result<Vec<DeadLetter>> {
+pub fn dead_letters(folder: &SpoolFolder) -> io::Result<Vec<DeadLetter>> {
     let mut letters = Vec::new();
     for path in all_files(folder) {
-        for_each_letter(&path, |content| letters.extend(decode(content)))?;
+        let reader = FrameReader::open(&path, folder.keys());
+        for_each_letter(&path, reader, |content| letters.extend(decode(content)))?;
     }
     letters.sort_by_key(|letter| letter.at_ms);
     Ok(letters)
@@ -34,13 +36,15 @@ pub(crate) struct LetterDamage {
     pub(crate) letters: u64,
 }
 
-/// Calls `visit` with each whole dead letter of a file and gives what is damaged. A missing file has neither.
+/// Calls `visit` with each whole dead letter of a file that was opened, and gives what is damaged. A missing file has
+/// neither.
 pub(crate) fn for_each_letter(
     path: &Path,
+    opened: io::Result<FrameReader>,
     mut visit: impl FnMut(&[u8]),
 ) -> io::Result<LetterDamage> {
     let mut damage = LetterDamage::default();
-    let mut reader = match FrameReader::open(path) {
+    let mut reader = match opened {
         Ok(reader) => reader,
         Err(error) => {
             return match error.kind() {
@@ -83,7 +87,7 @@ pub(crate) fn for_each_letter(
 pub(crate) fn count(folder: &Path) -> io::Result<u64> {
     let mut count = 0;
     for path in all_files(folder) {
-        for_each_letter(&path, |_| count += 1)?;
+        for_each_letter(&path, FrameReader::open_sealed(&path), |_| count += 1)?;
     }
     Ok(count)
 }
@@ -162,7 +166,7 @@ pub(crate) fn imported_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Every file there may be, those being replayed and those a process before left included.
-fn all_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn all_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let own = own_names().into_iter();
     let own = own.flat_map(move |name| with_taken(folder, name));
     own.chain(imported_files(folder))

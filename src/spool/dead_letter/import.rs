@@ -8,11 +8,12 @@ use super::store::DeadLetterStore;
 use crate::observe::Metrics;
 use crate::observe::events::{DeadLettersLost, SpoolRecordsDamaged};
 use crate::spool::disk::{self, File};
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::incoming;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -23,7 +24,7 @@ const STEP: usize = 1 << 20;
 
 pub(crate) struct DeadLetterImport {
     /// The spool's folder.
-    folder: PathBuf,
+    folder: SpoolFolder,
     open: Option<OpenFile>,
     next_step: Instant,
 }
@@ -50,9 +51,9 @@ enum Progress {
 }
 
 impl DeadLetterImport {
-    pub(crate) fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &SpoolFolder) -> Self {
         Self {
-            folder: folder.into(),
+            folder: folder.clone(),
             open: None,
             next_step: Instant::now(),
         }
@@ -111,7 +112,7 @@ impl DeadLetterImport {
         let Some(lock) = files::try_lock(&incoming::folder(&self.folder))? else {
             return Ok(None);
         };
-        match FrameReader::open(&path) {
+        match FrameReader::open(&path, self.folder.keys()) {
             Ok(reader) => Ok(Some(OpenFile {
                 _lock: lock,
                 end: reader.length()?,

@@ -4,22 +4,28 @@ use super::encoding::{EncodedLetter, key_of};
 use super::files::{self, LetterDamage};
 use crate::spool::disk::{self, File};
 use crate::spool::fault_points::{self, FaultPoint};
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
-use crate::spool::frames::format::{self, Marker};
-use crate::spool::frames::reader::{Format, FrameReader, NextFrame};
+use crate::spool::frames::file_format::Format;
+use crate::spool::frames::keyring::Keyring;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::writer::FrameWriter;
+use crate::spool::frames::{first_format, keyring::SpoolKey};
+use crate::spool::recovery::incoming;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 /// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
 const MAX_KEYS: usize = 10_000;
 
 /// A file whose end is known to be a place for further letters.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct KnownFile {
     identity: (u64, u64),
     bytes: u64,
-    format: Format,
+    /// Writes its frames; None for a file of the first format.
+    writer: Option<FrameWriter>,
     /// The number of the next frame.
     next_ordinal: u32,
 }
@@ -39,20 +45,24 @@ impl KnownFile {
     pub(super) fn append(
         known: Option<Self>,
         path: &Path,
+        keys: &Keyring,
         letters: &[&EncodedLetter],
     ) -> io::Result<Self> {
         let mut file = open_locked(path)?;
-        let mut known = Self::of(known, path, &file)?;
+        let mut known = Self::of(known, path, keys, &file)?;
         let mut bytes = Vec::new();
         if known.bytes == 0 {
-            let marker = Marker::random();
-            bytes.extend_from_slice(&format::file_header(marker));
-            known.format = Format::Marked(marker);
+            let writer = FrameWriter::new(keys);
+            bytes.extend_from_slice(&writer.header());
+            known.writer = Some(writer);
         }
         for letter in letters {
-            known
-                .format
-                .append(&mut bytes, known.next_ordinal, &letter.bytes);
+            match &known.writer {
+                Some(writer) => writer.frame(&mut bytes, known.next_ordinal, |out| {
+                    out.extend_from_slice(&letter.bytes);
+                })?,
+                None => first_format::frame(&mut bytes, &letter.bytes),
+            }
             known.next_ordinal = known.next_ordinal.saturating_add(1);
         }
         let written = fault_points::write(FaultPoint::Letters, &mut file, &bytes);
@@ -70,14 +80,14 @@ impl KnownFile {
 
     /// Cuts off the torn end that a crash left of a write: its rest is not written any more. The record of a torn
     /// letter is still in its segment.
-    fn of(known: Option<Self>, path: &Path, file: &File) -> io::Result<Self> {
+    fn of(known: Option<Self>, path: &Path, keys: &Keyring, file: &File) -> io::Result<Self> {
         let about = file.about()?;
         let is_as_left =
             |known: &Self| (known.identity, known.bytes) == (about.identity, about.bytes);
         if let Some(known) = known.filter(is_as_left) {
             return Ok(known);
         }
-        let mut reader = FrameReader::open(path).inspect_err(|error| {
+        let mut reader = FrameReader::open(path, keys).inspect_err(|error| {
             if error.kind() == io::ErrorKind::InvalidData {
                 // Not a file of dead letters. It is counted when the store reads it.
                 let _ = damage::rename(path);
@@ -86,7 +96,7 @@ impl KnownFile {
         let mut known = Self {
             identity: about.identity,
             bytes: about.bytes,
-            format: reader.format(),
+            writer: writer_of(reader.format(), keys)?,
             next_ordinal: 0,
         };
         loop {
@@ -105,7 +115,7 @@ impl KnownFile {
             }
         }
         if known.bytes < about.bytes {
-            if known.format == Format::First {
+            if reader.format() == Format::First {
                 // It may be a damaged letter. It is counted when the store reads the file.
                 damage::keep_end(path, known.bytes)?;
             }
@@ -115,12 +125,82 @@ impl KnownFile {
     }
 }
 
+/// What goes on writing a file of this format; None for the first format.
+fn writer_of(format: Format, keys: &Keyring) -> io::Result<Option<FrameWriter>> {
+    if !is_current(format, keys) {
+        return Err(io::Error::other(
+            "the dead letters wait until those of another key are written with the current one",
+        ));
+    }
+    Ok(match format {
+        Format::Marked { marker, .. } => Some(FrameWriter::resume(marker, keys)),
+        Format::Empty | Format::First => None,
+    })
+}
+
+/// Whether further letters may be written to a file of this format: it has the current key, or none as there is none.
+fn is_current(format: Format, keys: &Keyring) -> bool {
+    format == Format::Empty || format.key() == keys.current().map(SpoolKey::id)
+}
+
+/// Writes the whole letters of a file again with the current key if it has another one.
+pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()> {
+    let keys = spool.keys();
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    // What an attempt left that did not finish.
+    match disk::remove(part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut reader = match FrameReader::open(path, keys) {
+        Ok(reader) if is_current(reader.format(), keys) => return Ok(()),
+        // What is no file of letters is set aside by whoever writes it.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+            return Ok(());
+        }
+        opened => opened?,
+    };
+    // No replay takes the file meanwhile.
+    let lock = files::try_lock(&incoming::create_folder(spool)?)?;
+    let _lock = lock.ok_or(ErrorKind::WouldBlock)?;
+    copy(&mut reader, keys, disk::create_new(part)?)?;
+    disk::rename(part, path)?;
+    disk::sync_folder(spool)
+}
+
+/// Writes the whole letters of a file to a new one, and syncs it.
+fn copy(reader: &mut FrameReader, keys: &Keyring, file: File) -> io::Result<()> {
+    let (writer, mut out) = (FrameWriter::new(keys), BufWriter::new(file));
+    out.write_all(&writer.header())?;
+    let (end, mut ordinal) = (reader.length()?, 0);
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(frame) => {
+                let mut bytes = Vec::new();
+                writer.frame(&mut bytes, ordinal, |out| {
+                    out.extend_from_slice(&frame.content);
+                })?;
+                out.write_all(&bytes)?;
+                ordinal += 1;
+            }
+            NextFrame::Damaged(_) => {}
+            // The record of a torn letter is still in its segment.
+            NextFrame::Torn(_) | NextFrame::End => break,
+        }
+    }
+    out.into_inner()?.sync()
+}
+
 impl FileUsage {
     /// Counts what a file holds: nothing if it is missing or cannot be read.
-    pub(super) fn read(path: &Path) -> Self {
+    pub(super) fn read(path: &Path, keys: &Keyring) -> Self {
         let mut usage = Self::default();
-        let read = files::for_each_letter(path, |content| {
-            let bytes = (content.len() + format::FRAME_HEADER) as u64;
+        let opened = FrameReader::open(path, keys);
+        let format = opened.as_ref().map_or(Format::Empty, FrameReader::format);
+        let read = files::for_each_letter(path, opened, |content| {
+            let bytes = (content.len() + format.overhead()) as u64;
             usage.add(key_of(content).unwrap_or(0), bytes);
         });
         match read {
@@ -133,8 +213,7 @@ impl FileUsage {
     }
 
     /// Takes back a letter that was counted and could not be written.
-    pub(super) fn remove(&mut self, letter: &EncodedLetter) {
-        let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
+    pub(super) fn remove(&mut self, letter: &EncodedLetter, bytes: u64) {
         self.bytes -= bytes;
         self.letters -= 1;
         if let Some(has) = self.keys.get_mut(&letter.key) {

@@ -5,6 +5,7 @@
 use super::encoding::record_bytes;
 use super::files;
 use crate::spool::disk;
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::incoming::{self, IncomingFile};
@@ -17,8 +18,8 @@ use std::path::Path;
 ///
 /// # Errors
 /// When a file cannot be read or written; what was not replayed by then is still a dead letter.
-pub fn replay_dead_letters(folder: &Path) -> io::Result<u64> {
-    let incoming = incoming::create_folder(folder)?;
+pub fn replay_dead_letters(folder: &SpoolFolder) -> io::Result<u64> {
+    let incoming = folder.sibling(&incoming::create_folder(folder)?);
     copy_owner(folder, &incoming)?;
     let _lock = files::lock(&incoming)?;
     remove_unfinished(&incoming)?;
@@ -39,7 +40,7 @@ struct Copied {
     is_whole: bool,
 }
 
-fn replay_file(path: &Path, incoming: &Path) -> io::Result<u64> {
+fn replay_file(path: &Path, incoming: &SpoolFolder) -> io::Result<u64> {
     let copied = copy_records(path, incoming)?;
     match copied.is_whole {
         true => disk::remove(path)?,
@@ -49,12 +50,12 @@ fn replay_file(path: &Path, incoming: &Path) -> io::Result<u64> {
 }
 
 /// Writes the records of a file of dead letters to a file in the folder `incoming`.
-fn copy_records(path: &Path, incoming: &Path) -> io::Result<Copied> {
+fn copy_records(path: &Path, incoming: &SpoolFolder) -> io::Result<Copied> {
     let mut copied = Copied {
         records: 0,
         is_whole: true,
     };
-    let mut reader = match FrameReader::open(path) {
+    let mut reader = match FrameReader::open(path, incoming.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             copied.is_whole = false;
             return Ok(copied);

@@ -5,10 +5,12 @@
 
 use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass};
 use super::files::{self, LetterDamage};
-use super::letter_file::{FileUsage, KnownFile};
+use super::letter_file::{self, FileUsage, KnownFile};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::disk;
+use crate::spool::folder::SpoolFolder;
+use crate::spool::frames::writer::FrameWriter;
 use crate::spool::frames::{damage, format};
 use crate::spool::segment_index::RecordPosition;
 use std::collections::HashMap;
@@ -24,7 +26,9 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The dead letters of one spool.
 pub(crate) struct DeadLetterStore {
-    folder: PathBuf,
+    folder: SpoolFolder,
+    /// Every file has the current key.
+    has_current_key: bool,
     classes: [ClassFiles; 2],
     /// Letters that are not in a file yet.
     waiting: Vec<EncodedLetter>,
@@ -60,23 +64,22 @@ struct ClassFiles {
     class: RefusalClass,
     /// Bytes of one file at most.
     limit: u64,
+    /// Bytes of a frame around a letter.
+    overhead: u64,
     newer: FileUsage,
     older: FileUsage,
     /// The newer file as this process left it.
     known: Option<KnownFile>,
 }
 
-/// Bytes of a letter in a file.
-fn frame_length(letter: &EncodedLetter) -> u64 {
-    (letter.bytes.len() + format::FRAME_HEADER) as u64
-}
-
 impl DeadLetterStore {
     /// Reads the existing files. `limit` bounds the bytes of all files.
-    pub(crate) fn open(folder: &Path, limit: u64) -> Self {
+    pub(crate) fn open(folder: &SpoolFolder, limit: u64) -> Self {
+        let overhead = FrameWriter::new(folder.keys()).overhead() as u64;
         let mut store = Self {
-            folder: folder.into(),
-            classes: RefusalClass::ALL.map(|class| ClassFiles::new(class, limit)),
+            folder: folder.clone(),
+            has_current_key: false,
+            classes: RefusalClass::ALL.map(|class| ClassFiles::new(class, limit, overhead)),
             waiting: Vec::new(),
             count: 0,
             size: 0,
@@ -85,6 +88,25 @@ impl DeadLetterStore {
         };
         store.reload();
         store
+    }
+
+    /// Writes the files of another key again with the current one, so that no further letter is written with that
+    /// key, or unencrypted. Until it is done, letters wait.
+    pub(crate) fn use_current_key(&mut self, metrics: &Metrics) -> io::Result<()> {
+        if self.has_current_key {
+            return Ok(());
+        }
+        // Damage is counted, and the file kept, before it is written again without it.
+        self.keep_damaged(metrics)?;
+        for class in RefusalClass::ALL {
+            for name in [class.older(), class.newer()] {
+                letter_file::use_current_key(&self.folder.join(name), &self.folder)?;
+            }
+        }
+        self.has_current_key = true;
+        self.damage_kept.clear();
+        self.reload();
+        Ok(())
     }
 
     /// Writes these letters and those that a failure left waiting.
@@ -200,9 +222,10 @@ impl DeadLetterStore {
 
     /// Reads all files again.
     fn reload(&mut self) {
+        let keys = self.folder.keys();
         for files in &mut self.classes {
-            files.newer = FileUsage::read(&self.folder.join(files.class.newer()));
-            files.older = FileUsage::read(&self.folder.join(files.class.older()));
+            files.newer = FileUsage::read(&self.folder.join(files.class.newer()), keys);
+            files.older = FileUsage::read(&self.folder.join(files.class.older()), keys);
         }
         self.size = files::size(&self.folder);
         self.recount();
@@ -226,7 +249,7 @@ struct Selection {
 impl ClassFiles {
     /// `limit` bounds the bytes of all files. Refused keys tell less than refused records and get a
     /// quarter of it.
-    fn new(class: RefusalClass, limit: u64) -> Self {
+    fn new(class: RefusalClass, limit: u64, overhead: u64) -> Self {
         let part = match class {
             RefusalClass::Record => limit / 4 * 3,
             RefusalClass::Key => limit / 4,
@@ -234,15 +257,21 @@ impl ClassFiles {
         Self {
             class,
             limit: (part / 2).saturating_sub(format::HEADER),
+            overhead,
             newer: FileUsage::default(),
             older: FileUsage::default(),
             known: None,
         }
     }
 
+    /// Bytes of a letter in a file.
+    fn length_in_file(&self, letter: &EncodedLetter) -> u64 {
+        letter.bytes.len() as u64 + self.overhead
+    }
+
     /// Makes a full file the older one; gives the number of letters lost with the previous older file.
     fn make_room(&mut self, folder: &Path, next: &EncodedLetter) -> io::Result<u64> {
-        let length = frame_length(next);
+        let length = self.length_in_file(next);
         if self.newer.letters == 0 || self.newer.bytes + length <= self.limit {
             return Ok(0);
         }
@@ -265,7 +294,7 @@ impl ClassFiles {
             examined: waiting.len(),
         };
         for (index, letter) in waiting.iter().enumerate() {
-            let bytes = frame_length(letter);
+            let bytes = self.length_in_file(letter);
             if letter.class != self.class {
                 continue;
             }
@@ -284,7 +313,7 @@ impl ClassFiles {
     }
 
     /// Adds the letters that fit without dropping others; gives the number of those that do not.
-    fn import(&mut self, folder: &Path, letters: &[&EncodedLetter]) -> io::Result<u64> {
+    fn import(&mut self, folder: &SpoolFolder, letters: &[&EncodedLetter]) -> io::Result<u64> {
         let mut rest = letters;
         while let Some(first) = rest.first() {
             if self.older.letters == 0 {
@@ -292,7 +321,7 @@ impl ClassFiles {
             }
             let before = self.newer.letters;
             for letter in rest {
-                let bytes = frame_length(letter);
+                let bytes = self.length_in_file(letter);
                 if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
                     break;
                 }
@@ -316,18 +345,22 @@ impl ClassFiles {
     }
 
     /// Appends letters that are already counted. What a failed write leaves of them is cut off again.
-    fn append(&mut self, folder: &Path, letters: &[&EncodedLetter]) -> io::Result<()> {
+    fn append(&mut self, folder: &SpoolFolder, letters: &[&EncodedLetter]) -> io::Result<()> {
         if letters.is_empty() {
             return Ok(());
         }
         let path = folder.join(self.class.newer());
-        match KnownFile::append(self.known, &path, letters) {
+        let appended = KnownFile::append(self.known.clone(), &path, folder.keys(), letters);
+        match appended {
             Ok(known) => {
                 self.known = Some(known);
                 Ok(())
             }
             Err(error) => {
-                letters.iter().for_each(|letter| self.newer.remove(letter));
+                for letter in letters {
+                    let bytes = self.length_in_file(letter);
+                    self.newer.remove(letter, bytes);
+                }
                 Err(error)
             }
         }

@@ -3,6 +3,7 @@
 
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::core::SpoolCore;
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::format::FRAME_HEADER;
 use crate::spool::frames::reader::{Frame, FrameReader, NextFrame};
@@ -14,7 +15,7 @@ use crate::spool::state::{Chunk, State, length_of};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Frames read at once at most.
@@ -24,7 +25,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 pub(crate) struct BacklogReader {
     core: Arc<SpoolCore>,
-    folder: PathBuf,
+    folder: SpoolFolder,
     open: Option<OpenSegment>,
     /// The segment that was salvaged last, also where that could not be noted.
     salvaged: Option<SegmentId>,
@@ -67,7 +68,7 @@ pub(crate) enum BacklogStatus {
 }
 
 impl BacklogReader {
-    pub(crate) fn new(core: Arc<SpoolCore>, folder: PathBuf) -> Self {
+    pub(crate) fn new(core: Arc<SpoolCore>, folder: SpoolFolder) -> Self {
         Self {
             core,
             folder,
@@ -274,7 +275,7 @@ impl BacklogReader {
         }
         self.open = None;
         let path = segment::path(&self.folder, id);
-        match FrameReader::open_at(&path, cursor.offset, cursor.position.ordinal) {
+        match self.reader_at(&path, cursor) {
             Ok(reader) => {
                 self.open = Some(OpenSegment { id, reader });
                 Ok(())
@@ -294,6 +295,11 @@ impl BacklogReader {
                 Err(Reached::Refused)
             }
         }
+    }
+
+    fn reader_at(&self, path: &Path, cursor: ReadCursor) -> io::Result<FrameReader> {
+        let ordinal = cursor.position.ordinal;
+        FrameReader::open_at(path, self.folder.keys(), cursor.offset, ordinal)
     }
 
     /// Keeps a segment that cannot be read whole.
@@ -344,6 +350,7 @@ mod tests {
         let opened = SequenceFile::open(folder.path(), None, &metrics);
         let (sequence_file, sequencer) = opened.unwrap();
         let initial = Initial {
+            keys: Arc::default(),
             index: SegmentIndex::default(),
             current: 2,
             sequencer,

@@ -38,7 +38,7 @@ pub(super) fn checksum(length: u32, content: &[u8]) -> u32 {
 }
 
 /// Appends one frame to `out`.
-pub(super) fn frame(out: &mut Vec<u8>, content: &[u8]) {
+pub(crate) fn frame(out: &mut Vec<u8>, content: &[u8]) {
     let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&checksum(length, content).to_le_bytes());

@@ -1,7 +1,7 @@
 //! The bytes of a file of frames (integers are little-endian):
 //!
 //! ```text
-//! file header:         "MONSPL02"  marker[8]  reserved[12]  checksum of the 28 bytes before
+//! file header:         "MONSPL02"  marker[8]  cipher[1]  0[3]  key id[8]  checksum of the 28 bytes before
 //! zeros up to the next sector, which begins with a copy of the file header
 //! frame:               marker[8]  ordinal[4]  length[4]  checksum of the content[4]  checksum of the 20 before
 //!                      content[length]
@@ -12,8 +12,14 @@
 //! A block that a disk writes to the wrong file has another marker. The ordinal says how many frames were before
 //! this one, so that damage does not move the acknowledgements of later records. One copy of the header suffices,
 //! and no lost sector takes both with it. Without either, a frame names the marker whose record has an id that no
-//! client knows ([`crate::spool::chain_file::known_gateways`]).
+//! client knows ([`crate::spool::chain_file::known_gateways`]), or which one of the keys decrypts.
+//!
+//! The cipher is 0, without a key id, in a file that is not encrypted, and 1 where [`super::cipher`] encrypts the
+//! contents. The length of an encrypted content has its highest bit set. Versions that know no cipher take neither
+//! the header nor the frames for valid: they set the file aside and keep it.
 
+use super::cipher::{Identity, OVERHEAD};
+use super::keyring::KeyId;
 use uuid::Uuid;
 
 pub(super) const MAGIC: &[u8; 8] = b"MONSPL02";
@@ -27,6 +33,10 @@ pub(crate) const HEADER: u64 = (SECOND_COPY + HEADER_COPY) as u64;
 pub(crate) const FRAME_HEADER: usize = 24;
 /// Longest content of a frame; a greater length is damage.
 pub(super) const MAX_CONTENT: usize = 256 << 20;
+/// The bit of a length that says that the content is encrypted.
+const SEALED: u32 = 1 << 31;
+/// The cipher of [`super::cipher`].
+const AES_256_GCM: u8 = 1;
 
 /// What the frames of one file begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,37 +55,56 @@ impl Marker {
     }
 }
 
+/// What the header of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileHeader {
+    pub(super) marker: Marker,
+    /// None if the contents are not encrypted.
+    pub(super) key: Option<KeyId>,
+}
+
 /// The header of a file of frames.
-pub(crate) fn file_header(marker: Marker) -> [u8; HEADER as usize] {
+pub(super) fn file_header(marker: Marker, key: Option<KeyId>) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
     let (start, other) = header.split_at_mut(SECOND_COPY);
     let one = &mut start[..HEADER_COPY];
     one[..8].copy_from_slice(MAGIC);
     one[8..16].copy_from_slice(&marker.0);
+    if let Some(key) = key {
+        one[16] = AES_256_GCM;
+        one[20..28].copy_from_slice(&key.0);
+    }
     let checksum = crc32fast::hash(&one[..HEADER_COPY - 4]);
     one[HEADER_COPY - 4..].copy_from_slice(&checksum.to_le_bytes());
     other.copy_from_slice(one);
     header
 }
 
-/// The marker in the first bytes of a file; None if neither copy of its header is whole.
-pub(super) fn marker_of(start: &[u8]) -> Option<Marker> {
+/// What the first bytes of a file say; None if neither copy of its header is whole.
+pub(super) fn header_of(start: &[u8]) -> Option<FileHeader> {
     let copies = [0, SECOND_COPY].into_iter();
     let copies = copies.filter_map(|at| start.get(at..at + HEADER_COPY));
-    copies.filter_map(marker_in).next()
+    copies.filter_map(read_header).next()
 }
 
-/// The marker in a copy of the file header; None if the copy is not whole.
-fn marker_in(copy: &[u8]) -> Option<Marker> {
+/// What a copy of the file header says; None if the copy is not whole.
+fn read_header(copy: &[u8]) -> Option<FileHeader> {
     let (content, checksum) = copy.split_last_chunk()?;
-    let is_whole = content.starts_with(MAGIC)
-        && content[16..].iter().all(|byte| *byte == 0)
-        && crc32fast::hash(content) == u32::from_le_bytes(*checksum);
-    is_whole.then(|| content[8..].first_chunk().map(|marker| Marker(*marker)))?
+    let is_whole =
+        content.starts_with(MAGIC) && crc32fast::hash(content) == u32::from_le_bytes(*checksum);
+    let key = match content.get(16..20)? {
+        _ if !is_whole => return None,
+        [0, 0, 0, 0] if content[20..].iter().all(|byte| *byte == 0) => None,
+        [AES_256_GCM, 0, 0, 0] => Some(KeyId(*content[20..].first_chunk()?)),
+        // A later version's.
+        _ => return None,
+    };
+    let marker = Marker(*content[8..].first_chunk()?);
+    Some(FileHeader { marker, key })
 }
 
 /// Appends one frame to `out`; `content` writes the frame's content.
-pub(crate) fn frame(
+pub(super) fn frame(
     out: &mut Vec<u8>,
     marker: Marker,
     ordinal: u32,
@@ -84,14 +113,15 @@ pub(crate) fn frame(
     let start = out.len();
     out.extend_from_slice(&[0; FRAME_HEADER]);
     content(out);
-    let (header, bytes) = out[start..].split_at_mut(FRAME_HEADER);
-    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-    header[..8].copy_from_slice(&marker.0);
-    header[8..12].copy_from_slice(&ordinal.to_le_bytes());
-    header[12..16].copy_from_slice(&length.to_le_bytes());
-    header[16..20].copy_from_slice(&crc32fast::hash(bytes).to_le_bytes());
-    let checksum = crc32fast::hash(&header[..20]);
-    header[20..].copy_from_slice(&checksum.to_le_bytes());
+    let (place, bytes) = out[start..].split_at_mut(FRAME_HEADER);
+    let header = FrameHeader {
+        marker,
+        ordinal,
+        length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        is_sealed: false,
+        checksum: crc32fast::hash(bytes),
+    };
+    place.copy_from_slice(&header.bytes());
 }
 
 /// The header of a frame.
@@ -99,7 +129,9 @@ pub(crate) fn frame(
 pub(super) struct FrameHeader {
     pub(super) marker: Marker,
     pub(super) ordinal: u32,
+    /// Bytes of the content, as it is on disk.
     pub(super) length: u32,
+    pub(super) is_sealed: bool,
     pub(super) checksum: u32,
 }
 
@@ -114,11 +146,32 @@ impl FrameHeader {
         let header = Self {
             marker: Marker(*bytes.first_chunk()?),
             ordinal: number(8),
-            length: number(12),
+            length: number(12) & !SEALED,
+            is_sealed: number(12) & SEALED != 0,
             checksum: number(16),
         };
+        let most = MAX_CONTENT + if header.is_sealed { OVERHEAD } else { 0 };
         let is_whole =
-            crc32fast::hash(&bytes[..20]) == number(20) && header.length as usize <= MAX_CONTENT;
+            crc32fast::hash(&bytes[..20]) == number(20) && header.length as usize <= most;
         is_whole.then_some(header)
+    }
+
+    pub(super) fn bytes(&self) -> [u8; FRAME_HEADER] {
+        let mut bytes = [0; FRAME_HEADER];
+        bytes[..16].copy_from_slice(&self.identity());
+        bytes[16..20].copy_from_slice(&self.checksum.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes[..20]);
+        bytes[20..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// What an encrypted content is bound to.
+    pub(super) fn identity(&self) -> Identity {
+        let mut identity = [0; 16];
+        identity[..8].copy_from_slice(&self.marker.0);
+        identity[8..12].copy_from_slice(&self.ordinal.to_le_bytes());
+        let sealed = if self.is_sealed { SEALED } else { 0 };
+        identity[12..].copy_from_slice(&(self.length | sealed).to_le_bytes());
+        identity
     }
 }

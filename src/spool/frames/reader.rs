@@ -1,8 +1,11 @@
 //! Reads a file of frames in order and goes on behind damage: whatever is wrong with some bytes costs the frames
 //! that they are part of, and no other. A sector that the disk cannot read any more counts as such bytes.
 
+use super::cipher::FileCipher;
+use super::file_format::Format;
 use super::first_format::{self, Origins};
-use super::format::{FRAME_HEADER, FrameHeader, HEADER, Marker, frame, marker_of};
+use super::format::{FRAME_HEADER, FrameHeader, HEADER, Marker, header_of};
+use super::keyring::{Keyring, MissingKey};
 use super::window::{WINDOW, Window};
 use crate::spool::chain_file::known_gateways;
 use crate::spool::disk;
@@ -45,48 +48,13 @@ pub(crate) fn names_a_format(path: &Path) -> io::Result<bool> {
     Ok(memmem::find(start, b"MONSPL").is_some())
 }
 
-/// How the frames of a file are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// The file ends within its header: its process ended before it wrote a frame.
-    Empty,
-    /// The format of versions up to 4.1.
-    First,
-    Marked(Marker),
-}
-
-impl Format {
-    /// Bytes before the first frame.
-    pub(crate) fn header(self) -> u64 {
-        match self {
-            Self::Empty => 0,
-            Self::First => first_format::HEADER,
-            Self::Marked(_) => HEADER,
-        }
-    }
-
-    /// Whether each frame says how many are before it.
-    pub(crate) fn has_ordinals(self) -> bool {
-        matches!(self, Self::Marked(_))
-    }
-
-    /// Appends one frame to `out`, for a file of this format.
-    pub(crate) fn append(self, out: &mut Vec<u8>, ordinal: u32, content: &[u8]) {
-        match self {
-            Self::First => first_format::frame(out, content),
-            Self::Marked(marker) => frame(out, marker, ordinal, |out| {
-                out.extend_from_slice(content);
-            }),
-            Self::Empty => {}
-        }
-    }
-}
-
 /// Reads the frames of one file in order.
 pub(crate) struct FrameReader {
     path: PathBuf,
     pub(super) source: Window,
     pub(super) format: Format,
+    /// Decrypts the contents; without it they are given as they are on disk.
+    pub(super) cipher: Option<FileCipher>,
     offset: u64,
     /// Counts the frames of a file that does not number them; None behind damage.
     count: Option<u32>,
@@ -95,29 +63,52 @@ pub(crate) struct FrameReader {
 }
 
 impl FrameReader {
-    /// Opens a file of frames; `InvalidData` if it is none.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    /// Opens a file of frames; `InvalidData` if it is none, [`MissingKey`] if its key is not there.
+    pub(crate) fn open(path: &Path, keys: &Keyring) -> io::Result<Self> {
+        let mut reader = Self::open_with(path, keys)?;
+        if let Format::Marked { marker, key } = reader.format
+            && let Some(id) = key
+        {
+            let cipher = keys.find(id).and_then(|key| FileCipher::new(key, marker.0));
+            reader.cipher = Some(cipher.ok_or_else(|| MissingKey::error(path, id))?);
+        }
+        Ok(reader)
+    }
+
+    /// Opens a file of frames to count them: contents that are encrypted are not decrypted.
+    pub(crate) fn open_sealed(path: &Path) -> io::Result<Self> {
+        Self::open_with(path, &Keyring::default())
+    }
+
+    /// Opens a file of frames and continues behind the first `ordinal` frames, at `offset`; 0 is the beginning.
+    pub(crate) fn open_at(
+        path: &Path,
+        keys: &Keyring,
+        offset: u64,
+        ordinal: u32,
+    ) -> io::Result<Self> {
+        let mut reader = Self::open(path, keys)?;
+        if offset > reader.offset {
+            reader.offset = offset;
+            reader.count = Some(ordinal);
+        }
+        Ok(reader)
+    }
+
+    fn open_with(path: &Path, keys: &Keyring) -> io::Result<Self> {
         let mut reader = Self {
             path: path.into(),
             source: Window::new(disk::open(path)?),
             format: Format::Empty,
+            cipher: None,
             offset: 0,
             count: Some(0),
             origins: None,
         };
         let end = reader.length()?;
-        reader.format = reader.detect(end)?.ok_or(io::ErrorKind::InvalidData)?;
+        let format = reader.detect(keys, end)?;
+        reader.format = format.ok_or(io::ErrorKind::InvalidData)?;
         reader.offset = reader.format.header();
-        Ok(reader)
-    }
-
-    /// Opens a file of frames and continues behind the first `ordinal` frames, at `offset`; 0 is the beginning.
-    pub(crate) fn open_at(path: &Path, offset: u64, ordinal: u32) -> io::Result<Self> {
-        let mut reader = Self::open(path)?;
-        if offset > reader.offset {
-            reader.offset = offset;
-            reader.count = Some(ordinal);
-        }
         Ok(reader)
     }
 
@@ -169,7 +160,7 @@ impl FrameReader {
         let found = match self.format {
             Format::Empty => None,
             Format::First => self.find_likely(start + 1, end)?,
-            Format::Marked(marker) => self.find_marked(marker, start + 1, end)?,
+            Format::Marked { marker, .. } => self.find_marked(marker, start + 1, end)?,
         };
         self.count = None;
         self.offset = found.unwrap_or(end);
@@ -191,8 +182,10 @@ impl FrameReader {
                 };
                 (first_format::FRAME_HEADER as u64, length)
             }
-            Format::Marked(marker) => match self.header(at, end)? {
-                Some(header) if header.marker == marker => (FRAME_HEADER as u64, header.length),
+            Format::Marked { marker, key } => match self.header(at, end)? {
+                Some(header) if header.marker == marker && header.is_sealed == key.is_some() => {
+                    (FRAME_HEADER as u64, header.length)
+                }
                 _ => return Ok(None),
             },
         };
@@ -203,7 +196,7 @@ impl FrameReader {
         self.checked(place, header, length, end)
     }
 
-    /// The frame at this place, if its content has the checksum of its header.
+    /// The frame at this place, if its content has the checksum of its header and can be decrypted.
     fn checked(
         &mut self,
         place: Range<u64>,
@@ -214,26 +207,35 @@ impl FrameReader {
         let content = self
             .source
             .read(place.start + header, length as usize, end)?;
-        let (ordinal, is_whole) = match self.format {
-            Format::Marked(_) => {
-                let header = self.header(place.start, end)?;
-                let is_whole = |header: FrameHeader| header.checksum == crc32fast::hash(&content);
-                (
-                    header.map(|header| header.ordinal),
-                    header.is_some_and(is_whole),
-                )
-            }
-            _ => {
-                let expected = self.first_header(place.start, end)?;
-                let checksum = first_format::checksum(length, &content);
-                (self.count, expected == Some((length, checksum)))
-            }
-        };
+        if let Format::Marked { .. } = self.format {
+            let header = self.header(place.start, end)?;
+            let opened = header.and_then(|header| {
+                let is_whole = header.checksum == crc32fast::hash(&content);
+                let content = is_whole.then(|| self.decrypted(header, content))??;
+                Some(Frame {
+                    ordinal: Some(header.ordinal),
+                    content,
+                    place,
+                })
+            });
+            return Ok(opened);
+        }
+        let expected = self.first_header(place.start, end)?;
+        let checksum = first_format::checksum(length, &content);
+        let is_whole = expected == Some((length, checksum));
         Ok(is_whole.then_some(Frame {
-            ordinal,
+            ordinal: self.count,
             content,
             place,
         }))
+    }
+
+    /// The content of a frame; None if it is not what was encrypted for this frame.
+    fn decrypted(&self, header: FrameHeader, content: Vec<u8>) -> Option<Vec<u8>> {
+        match &self.cipher {
+            Some(cipher) => cipher.open(header.identity(), content),
+            None => Some(content),
+        }
     }
 
     pub(super) fn header(&mut self, at: u64, end: u64) -> io::Result<Option<FrameHeader>> {
@@ -319,7 +321,7 @@ impl FrameReader {
                 }
                 None => end - start < first_format::FRAME_HEADER as u64,
             },
-            Format::Marked(marker) => match self.header(start, end)? {
+            Format::Marked { marker, .. } => match self.header(start, end)? {
                 Some(header) => {
                     let length = FRAME_HEADER as u64 + u64::from(header.length);
                     header.marker == marker && start + length > end
@@ -347,15 +349,15 @@ impl FrameReader {
     // --- The beginning ---
 
     /// The format of the file; None if it is not a file of frames.
-    fn detect(&mut self, end: u64) -> io::Result<Option<Format>> {
+    fn detect(&mut self, keys: &Keyring, end: u64) -> io::Result<Option<Format>> {
         let start = self.source.bytes(0, HEADER as usize, end)?.to_vec();
         if start.starts_with(first_format::MAGIC) {
             return Ok(Some(Format::First));
         }
-        if let Some(marker) = marker_of(&start) {
+        if let Some(header) = header_of(&start) {
             return Ok(Some(match start.len() < HEADER as usize {
                 true => Format::Empty,
-                false => Format::Marked(marker),
+                false => header.into(),
             }));
         }
         let magic = &start[..start.len().min(super::format::MAGIC.len())];
@@ -366,6 +368,6 @@ impl FrameReader {
         if is_short && is_beginning || !self.source.find_content(0, end)? {
             return Ok(Some(Format::Empty));
         }
-        self.detect_by_frames(end)
+        self.detect_by_frames(keys, end)
     }
 }

@@ -1,9 +1,12 @@
 //! Files of frames, whole, torn and damaged at every place.
 #![allow(clippy::unwrap_used)]
 
+use super::file_format::Format;
 use super::first_format;
 use super::format::{FRAME_HEADER, HEADER, Marker, file_header, frame};
+use super::keyring::Keyring;
 use super::reader::{FrameReader, NextFrame};
+use super::writer::FrameWriter;
 use crate::spool::chain_file::Owner;
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::tests::samples::sample_record;
@@ -15,14 +18,13 @@ use uuid::Uuid;
 
 /// Writes a segment whose frames have these contents.
 pub(in crate::spool) fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
-    let marker = Marker::random();
+    let writer = FrameWriter::new(&Keyring::default());
     let mut bytes = Vec::new();
     for (ordinal, content) in (0..).zip(contents) {
-        frame(&mut bytes, marker, ordinal, |out| {
-            out.extend_from_slice(content);
-        });
+        let frame = writer.frame(&mut bytes, ordinal, |out| out.extend_from_slice(content));
+        frame.unwrap();
     }
-    let mut file = segment::create(folder, id, marker).unwrap();
+    let mut file = segment::create(folder, id, &writer).unwrap();
     file.write_all(&bytes).unwrap();
 }
 
@@ -36,8 +38,12 @@ pub(in crate::spool) fn contents(path: &Path) -> Vec<Vec<u8>> {
 pub(in crate::spool) fn append_to(path: &Path, content: &[u8]) {
     let mut bytes = std::fs::read(path).unwrap();
     let ordinal = u32::try_from(read(&bytes).whole.len()).unwrap();
-    let format = FrameReader::open(path).unwrap().format();
-    format.append(&mut bytes, ordinal, content);
+    match FrameReader::open_sealed(path).unwrap().format() {
+        Format::Marked { marker, .. } => frame(&mut bytes, marker, ordinal, |out| {
+            out.extend_from_slice(content);
+        }),
+        _ => first_format::frame(&mut bytes, content),
+    }
     std::fs::write(path, bytes).unwrap();
 }
 
@@ -57,10 +63,10 @@ pub(in crate::spool) fn in_first_format(contents: Vec<Vec<u8>>) -> Vec<u8> {
 
 /// What a reader made of a file.
 #[derive(Debug, PartialEq, Eq)]
-struct Found {
-    whole: Vec<(Option<u32>, Vec<u8>)>,
-    damaged: Vec<std::ops::Range<u64>>,
-    torn: Option<u64>,
+pub(super) struct Found {
+    pub(super) whole: Vec<(Option<u32>, Vec<u8>)>,
+    pub(super) damaged: Vec<std::ops::Range<u64>>,
+    pub(super) torn: Option<u64>,
 }
 
 fn read(bytes: &[u8]) -> Found {
@@ -72,9 +78,17 @@ fn try_read(bytes: &[u8]) -> Option<Found> {
 }
 
 fn try_read_in(folder: &Folder, bytes: &[u8]) -> Option<Found> {
+    read_with_in(folder, bytes, &Keyring::default())
+}
+
+pub(super) fn read_with(bytes: &[u8], keys: &Keyring) -> Option<Found> {
+    read_with_in(&Folder::new(), bytes, keys)
+}
+
+fn read_with_in(folder: &Folder, bytes: &[u8], keys: &Keyring) -> Option<Found> {
     let file = folder.path().join("x");
     std::fs::write(&file, bytes).unwrap();
-    let mut reader = FrameReader::open(&file).ok()?;
+    let mut reader = FrameReader::open(&file, keys).ok()?;
     let mut found = Found {
         whole: Vec::new(),
         damaged: Vec::new(),
@@ -98,7 +112,7 @@ fn file() -> (Vec<u8>, Vec<usize>) {
 }
 
 fn file_of(marker: Marker) -> (Vec<u8>, Vec<usize>) {
-    let mut bytes = file_header(marker).to_vec();
+    let mut bytes = file_header(marker, None).to_vec();
     let mut ends = Vec::new();
     for (ordinal, text) in (0..).zip(TEXTS) {
         frame(&mut bytes, marker, ordinal, |out| {
@@ -268,7 +282,7 @@ fn contract_23_without_any_header_the_records_of_this_gateway_are_found_and_no_t
             out.extend(entry(8, b""))
         });
     }
-    let mut bytes = file_header(ours).to_vec();
+    let mut bytes = file_header(ours, None).to_vec();
     for ordinal in 0..4 {
         frame(&mut bytes, ours, ordinal, |out| {
             out.extend(entry(9, &forged))
@@ -316,7 +330,7 @@ fn contract_23_no_content_is_taken_for_a_frame() {
     let marker = Marker::random();
     // A client sends whole files of frames, with markers of its own.
     let forged = [file().0, file_of(Marker([0; 8])).0].concat();
-    let mut bytes = file_header(marker).to_vec();
+    let mut bytes = file_header(marker, None).to_vec();
     for ordinal in 0..3 {
         frame(&mut bytes, marker, ordinal, |out| {
             out.extend_from_slice(&forged);
@@ -347,7 +361,7 @@ fn contract_23_a_block_of_another_file_is_damage() {
 #[test]
 fn contract_23_damage_that_is_longer_than_what_is_read_at_once_is_skipped() {
     let marker = Marker::random();
-    let mut bytes = file_header(marker).to_vec();
+    let mut bytes = file_header(marker, None).to_vec();
     for (ordinal, length) in [(0, 10), (1, 700_000), (2, 300_000), (3, 5)] {
         frame(&mut bytes, marker, ordinal, |out| {
             out.resize(out.len() + length, 7);

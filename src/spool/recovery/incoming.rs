@@ -7,9 +7,11 @@ use crate::backend::Record;
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolDiskFailed, SpoolRecordsDamaged};
 use crate::spool::disk::{self, File};
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
-use crate::spool::frames::format::{self, Marker};
+use crate::spool::frames::keyring::MissingKey;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::writer::FrameWriter;
 use crate::spool::record_codec;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -63,31 +65,32 @@ pub(crate) struct IncomingFile {
     folder: PathBuf,
     path: PathBuf,
     out: BufWriter<File>,
-    marker: Marker,
+    writer: FrameWriter,
     frames: u32,
 }
 
 impl IncomingFile {
-    pub(crate) fn create(incoming: &Path) -> io::Result<Self> {
+    /// Begins a file in the folder, which has the keys of its spool.
+    pub(crate) fn create(incoming: &SpoolFolder) -> io::Result<Self> {
         let path = unique_name(incoming).with_extension(UNFINISHED);
         let mut out = BufWriter::new(disk::create_new(&path)?);
-        let marker = Marker::random();
-        out.write_all(&format::file_header(marker))?;
+        let writer = FrameWriter::new(incoming.keys());
+        out.write_all(&writer.header())?;
         Ok(Self {
-            folder: incoming.into(),
+            folder: incoming.to_path_buf(),
             path,
             out,
-            marker,
+            writer,
             frames: 0,
         })
     }
 
     /// Appends an encoded record.
     pub(crate) fn append(&mut self, content: &[u8]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(content.len() + format::FRAME_HEADER);
-        format::frame(&mut bytes, self.marker, self.frames, |out| {
+        let mut bytes = Vec::with_capacity(content.len() + self.writer.overhead());
+        self.writer.frame(&mut bytes, self.frames, |out| {
             out.extend_from_slice(content);
-        });
+        })?;
         self.out.write_all(&bytes)?;
         #[cfg(test)]
         crate::spool::witness::appended_to_incoming(content);
@@ -113,10 +116,10 @@ impl IncomingFile {
 }
 
 /// Puts the records of a file back into the spool in this folder, from an offset in the file on.
-pub(crate) fn put_back_from(path: &Path, offset: u64, spool: &Path) -> io::Result<u64> {
-    let mut reader = FrameReader::open_at(path, offset, 0)?;
+pub(crate) fn put_back_from(path: &Path, offset: u64, spool: &SpoolFolder) -> io::Result<u64> {
+    let mut reader = FrameReader::open_at(path, spool.keys(), offset, 0)?;
     let end = reader.length()?;
-    let mut out = IncomingFile::create(&create_folder(spool)?)?;
+    let mut out = IncomingFile::create(&spool.sibling(&create_folder(spool)?))?;
     let unfinished = out.path().to_owned();
     let copied = copy_frames(&mut reader, end, &mut out).and_then(|()| out.publish());
     copied.inspect_err(|_| {
@@ -137,7 +140,7 @@ fn copy_frames(reader: &mut FrameReader, end: u64, out: &mut IncomingFile) -> io
 
 /// Accepts what arrives in the folder.
 pub(crate) struct IncomingReader {
-    folder: PathBuf,
+    folder: SpoolFolder,
     next_scan: Instant,
     open: Option<OpenFile>,
     /// Accepted whole; its records are on disk with the next write.
@@ -153,9 +156,9 @@ struct OpenFile {
 }
 
 impl IncomingReader {
-    pub(crate) fn new(spool: &Path) -> Self {
+    pub(crate) fn new(spool: &SpoolFolder) -> Self {
         Self {
-            folder: folder(spool),
+            folder: spool.sibling(&folder(spool)),
             next_scan: Instant::now(),
             open: None,
             accepted: None,
@@ -190,10 +193,11 @@ impl IncomingReader {
         Ok(())
     }
 
-    /// Opens one of the files that are ready.
+    /// Opens one of the files that are ready. One whose key is missing waits, and others do not wait for it.
     fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
+        let mut missing = None;
         for path in ready_files(&self.folder)? {
-            match FrameReader::open(&path) {
+            match FrameReader::open(&path, self.folder.keys()) {
                 Ok(reader) => {
                     let end = reader.length()?;
                     return Ok(Some(OpenFile {
@@ -212,10 +216,11 @@ impl IncomingReader {
                     }
                     .emit(metrics);
                 }
+                Err(error) if MissingKey::is_in(&error) => missing = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        missing.map_or(Ok(None), Err)
     }
 }
 

@@ -1,8 +1,11 @@
 //! A spool's folder: taken by one process at a time, opened as an earlier process left it, or only
 //! looked at while another process owns it (CONTRACT 23). Opening lists the segments and reads only the
 //! newest one, for its sequence numbers.
+//!
+//! Long because: what a start may skip, cut off or refuse is decided in one place.
 
 pub(super) mod incoming;
+pub(super) mod keys;
 pub(super) mod repair;
 pub(super) mod salvage;
 pub(super) mod takeover;
@@ -11,14 +14,18 @@ use crate::observe::Metrics;
 use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
 use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::disk::{self, About, File};
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage::{self, DAMAGED};
-use crate::spool::frames::reader::{Format, FrameReader, NextFrame};
+use crate::spool::frames::file_format::Format;
+use crate::spool::frames::keyring::Keyring;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
 #[cfg(test)]
 use crate::spool::segment_index::RecordPosition;
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
 use crate::spool::{ack_log, dead_letter};
+use keys::FilesByKey;
 use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
@@ -86,12 +93,12 @@ pub(crate) struct Recovered {
 /// # Errors
 /// When a file is there and the system does not let it be read: its records may be whole, and neither are they
 /// skipped, nor do new ones go before them.
-pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
+pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
-        if !is_readable(&path).map_err(|error| not_now(&path, &error))? {
+        if !is_readable(&path, folder).map_err(|error| not_now(&path, &error))? {
             set_aside(folder, *id, metrics)?;
             continue;
         }
@@ -126,8 +133,8 @@ pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
 }
 
 /// Whether a file is one of frames.
-fn is_readable(path: &Path) -> io::Result<bool> {
-    match FrameReader::open(path) {
+fn is_readable(path: &Path, folder: &SpoolFolder) -> io::Result<bool> {
+    match FrameReader::open(path, folder.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
         opened => opened.map(|_| true),
     }
@@ -168,8 +175,8 @@ fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
 }
 
 /// What looks like an interrupted write at the end of a file; empty, at its end, if there is nothing.
-fn torn_part(path: &Path) -> io::Result<Range<u64>> {
-    let mut reader = FrameReader::open(path)?;
+fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
+    let mut reader = FrameReader::open(path, keys)?;
     let end = reader.length()?;
     loop {
         match reader.next(end)? {
@@ -182,14 +189,14 @@ fn torn_part(path: &Path) -> io::Result<Range<u64>> {
 
 /// Cuts off what an interrupted write left behind the last whole frame of the newest segment: once there are newer
 /// segments, it would look like damage. False if the end was written whole, and is lost.
-fn cut_torn_end(folder: &Path, id: SegmentId) -> io::Result<bool> {
+fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
     let path = segment::path(folder, id);
-    let torn = torn_part(&path)?;
+    let torn = torn_part(&path, folder.keys())?;
     if torn.start < written_bytes(folder, id)? {
         return Ok(false);
     }
     // In the first format it cannot be told from damage for certain, and stays as it is.
-    if !torn.is_empty() && FrameReader::open(&path)?.format() != Format::First {
+    if !torn.is_empty() && FrameReader::open(&path, folder.keys())?.format() != Format::First {
         let file = disk::open_append(&path)?;
         file.set_length(torn.start)?;
         file.sync()?;
@@ -198,17 +205,17 @@ fn cut_torn_end(folder: &Path, id: SegmentId) -> io::Result<bool> {
 }
 
 /// Whether the end of a segment may be that of an interrupted write.
-fn may_be_torn(folder: &Path, id: SegmentId) -> io::Result<bool> {
-    match torn_part(&segment::path(folder, id)) {
+fn may_be_torn(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
+    match torn_part(&segment::path(folder, id), folder.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(true),
         torn => Ok(torn?.start >= written_bytes(folder, id)?),
     }
 }
 
 /// The end of the newest segment is gone together with a part of the file.
-fn report_missing_end(folder: &Path, id: SegmentId, metrics: &Metrics) -> io::Result<()> {
+fn report_missing_end(folder: &SpoolFolder, id: SegmentId, metrics: &Metrics) -> io::Result<()> {
     let file = &segment::path(folder, id);
-    if torn_part(file)?.is_empty() {
+    if torn_part(file, folder.keys())?.is_empty() {
         // It is not known how many it had: it was one at least.
         SpoolRecordsDamaged { file, count: 1 }.emit(metrics);
         #[cfg(test)]
@@ -288,6 +295,8 @@ pub struct FolderSummary {
     pub damaged_files: u64,
     /// Bytes of the segments that cannot be read.
     pub damaged_bytes: u64,
+    /// The files by the key that they need.
+    pub files_by_key: FilesByKey,
 }
 
 /// Reads every file of a spool's folder without taking it. If a process is at work there, the figures
@@ -297,7 +306,8 @@ pub struct FolderSummary {
 /// When the folder or a file in it cannot be read.
 pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
     let mut summary = FolderSummary {
-        damaged_files: damaged_files(folder)?,
+        files_by_key: keys::files_by_key(folder)?,
+        damaged_files: damaged_files(folder)?.len() as u64,
         ..FolderSummary::default()
     };
     for id in segments(folder)? {
@@ -308,9 +318,7 @@ pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
         let counted = count_frames(&path, &HashSet::new())?;
         summary.put_back += counted.map_or(0, |counted| counted.unacked);
     }
-    if incoming.is_dir() {
-        summary.damaged_files += damaged_files(&incoming)?;
-    }
+    summary.damaged_files += damaged_files(&incoming)?.len() as u64;
     summary.dead_letters = dead_letter::files::count(folder)?;
     Ok(summary)
 }
@@ -318,7 +326,12 @@ pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
 impl FolderSummary {
     /// The sum of two folders.
     pub fn and(self, other: Self) -> Self {
+        let mut files_by_key = self.files_by_key;
+        for (key, files) in other.files_by_key {
+            *files_by_key.entry(key).or_default() += files;
+        }
         Self {
+            files_by_key,
             segments: self.segments + other.segments,
             bytes: self.bytes + other.bytes,
             records: self.records + other.records,
@@ -363,7 +376,7 @@ struct FrameCount {
 
 /// Counts the frames of a file; None if it is gone or not a file of frames.
 fn count_frames(path: &Path, acked: &HashSet<u32>) -> io::Result<Option<FrameCount>> {
-    let mut reader = match FrameReader::open(path) {
+    let mut reader = match FrameReader::open_sealed(path) {
         Ok(reader) => reader,
         Err(error) => {
             return match error.kind() {
@@ -388,8 +401,13 @@ fn count_frames(path: &Path, acked: &HashSet<u32>) -> io::Result<Option<FrameCou
     }
 }
 
-fn damaged_files(folder: &Path) -> io::Result<u64> {
-    let files = disk::list(folder)?.into_iter();
-    let damaged = files.filter(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
-    Ok(damaged.count() as u64)
+/// The files that were set aside, or kept beside their originals; none if the folder is missing.
+fn damaged_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = match disk::list(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    files.retain(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
+    files.sort_unstable();
+    Ok(files)
 }

@@ -3,15 +3,16 @@
 //! a copy. Records that can be read and were not acknowledged are put back into the spool; the backend recognizes
 //! those it has already.
 
+use super::damaged_files;
 use super::incoming::{self, IncomingFile};
 use crate::spool::dead_letter::encoding::record_bytes;
 use crate::spool::dead_letter::{files, replay};
-use crate::spool::frames::damage::DAMAGED;
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::reader::{self, FrameReader, NextFrame};
 use crate::spool::{ack_log, disk, record_codec};
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The extension of a file once everything readable in it was put back.
 const REPAIRED: &str = "repaired";
@@ -53,32 +54,25 @@ impl Repaired {
 ///
 /// # Errors
 /// When a file cannot be read or written; what was not put back by then is still in its file.
-pub fn repair(folder: &Path) -> io::Result<Repaired> {
+pub fn repair(folder: &SpoolFolder) -> io::Result<Repaired> {
     let incoming = incoming::create_folder(folder)?;
     replay::copy_owner(folder, &incoming)?;
     let _lock = files::lock(&incoming)?;
     replay::remove_unfinished(&incoming)?;
     let mut repaired = Repaired::default();
     for path in [damaged_files(folder)?, damaged_files(&incoming)?].concat() {
-        repaired = repaired.and(repair_file(&path, &incoming)?);
+        repaired = repaired.and(repair_file(&path, &folder.sibling(&incoming))?);
     }
     Ok(repaired)
 }
 
-fn damaged_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = disk::list(folder)?;
-    files.retain(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
-    files.sort_unstable();
-    Ok(files)
-}
-
-fn repair_file(path: &Path, incoming: &Path) -> io::Result<Repaired> {
+fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
     let mut repaired = Repaired::default();
     if is_in_use(path)? {
         repaired.in_use = 1;
         return Ok(repaired);
     }
-    let mut reader = match FrameReader::open(path) {
+    let mut reader = match FrameReader::open(path, incoming.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             repaired.unreadable_bytes = disk::about(path)?.bytes;
             // A later version may have written it, and read it again.

@@ -6,6 +6,7 @@
 
 use super::incoming;
 use crate::spool::disk;
+use crate::spool::folder::SpoolFolder;
 use crate::spool::segment::{self, SegmentId};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ pub(crate) fn is_salvaged(folder: &Path, id: SegmentId) -> bool {
 ///
 /// # Errors
 /// When they cannot be put back; nothing of them is then in the spool.
-pub(crate) fn salvage(folder: &Path, id: SegmentId, offset: u64) -> io::Result<u64> {
+pub(crate) fn salvage(folder: &SpoolFolder, id: SegmentId, offset: u64) -> io::Result<u64> {
     incoming::put_back_from(&segment::path(folder, id), offset, folder)
 }
 

@@ -4,9 +4,11 @@
 //! through its folder `incoming`.
 
 use super::incoming::{self, IncomingFile};
+use super::keys::check_keys;
 use super::{SpoolError, lock, salvage, segments};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolRecordsDamaged;
+use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
@@ -39,13 +41,15 @@ pub fn existing_folders(base: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When a file cannot be read or written; everything that was not moved by then is still in `from`.
-pub fn take_over(from: &Path, to: &Path, metrics: &Metrics) -> io::Result<Option<u64>> {
+pub fn take_over(from: &Path, to: &SpoolFolder, metrics: &Metrics) -> io::Result<Option<u64>> {
     let _lock = match lock(from) {
         Ok(lock) => lock,
         Err(SpoolError::InUse { .. }) => return Ok(None),
         Err(error) => return Err(io::Error::other(error.to_string())),
     };
-    let incoming = incoming::create_folder(to)?;
+    let from = &to.sibling(from);
+    check_keys(from)?;
+    let incoming = to.sibling(&incoming::create_folder(to)?);
     dead_letter::files::move_all(from, &incoming)?;
     // No process accepts the replayed records there any more.
     for path in incoming::ready_files(&incoming::folder(from))? {
@@ -78,14 +82,14 @@ pub fn take_over(from: &Path, to: &Path, metrics: &Metrics) -> io::Result<Option
 
 /// Copies the unacknowledged frames of a segment. A segment that cannot be read whole is kept beside it.
 fn copy_unacked(
-    from: &Path,
+    from: &SpoolFolder,
     id: SegmentId,
     may_be_torn: bool,
     out: &mut IncomingFile,
     metrics: &Metrics,
 ) -> io::Result<()> {
     let path = segment::path(from, id);
-    let mut reader = match FrameReader::open(&path) {
+    let mut reader = match FrameReader::open(&path, from.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             log_lost(&path, 0..1, &HashSet::new(), metrics);
             #[cfg(test)]
@@ -170,7 +174,7 @@ mod tests {
         segment_of(&from, 2, &[b"four"]);
         ack_log::append(&from, 1, &[1]).unwrap();
         assert_eq!(
-            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
             Some(3)
         );
         let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
@@ -178,7 +182,7 @@ mod tests {
         let expected: [&[u8]; 3] = [b"one", b"three", b"four"];
         assert_eq!(contents(&files[0]), expected);
         assert_eq!(
-            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
             Some(0),
             "a second time"
         );
@@ -203,7 +207,10 @@ mod tests {
         bytes[two] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         let metrics = Metrics::new().unwrap();
-        assert_eq!(take_over(&from, &to, &metrics).unwrap(), Some(3));
+        assert_eq!(
+            take_over(&from, &to.as_path().into(), &metrics).unwrap(),
+            Some(3)
+        );
         let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
         let expected: [&[u8]; 3] = [b"one", b"four", b"five"];
         assert_eq!(contents(&files[0]), expected);
@@ -233,12 +240,15 @@ mod tests {
         let metrics = Metrics::new().unwrap();
         drop(SequenceFile::open(
             &from,
-            Latest::in_segments(&from, &[1]).unwrap(),
+            Latest::in_segments(&from.as_path().into(), &[1]).unwrap(),
             &metrics,
         ));
         segment_of(&from, 2, &[&own, &other]);
         std::fs::write(segment::path(&from, 3), [0x5a; 100]).unwrap();
-        assert_eq!(take_over(&from, &to, &metrics).unwrap(), Some(3));
+        assert_eq!(
+            take_over(&from, &to.as_path().into(), &metrics).unwrap(),
+            Some(3)
+        );
         let (_, numbers) = SequenceFile::open(&from, None, &metrics).unwrap();
         assert_eq!(numbers.latest().sequence, 519);
     }
@@ -250,7 +260,7 @@ mod tests {
         let _lock = lock(&from).unwrap();
         segment_of(&from, 1, &[b"one"]);
         assert_eq!(
-            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
             None
         );
         assert_eq!(segments(&from).unwrap(), [1]);

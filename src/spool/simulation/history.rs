@@ -210,7 +210,7 @@ impl History {
             return;
         };
         witness::enter(left);
-        let taken = takeover::take_over(left, &self.folder, &self.metrics);
+        let taken = takeover::take_over(left, &self.folder.as_path().into(), &self.metrics);
         witness::enter(&self.folder);
         self.told.push(format!("taken over: {taken:?}"));
         if taken.is_ok() {
@@ -477,7 +477,7 @@ impl History {
         loop {
             let backend = self.backend.clone();
             let metrics = self.metrics.clone();
-            match Spool::assemble(&self.folder, self.bounds, backend, metrics) {
+            match Spool::assemble(&self.folder.as_path().into(), self.bounds, backend, metrics) {
                 Ok((spool, delivery, writer)) => {
                     return Process {
                         spool,
@@ -541,7 +541,7 @@ fn chosen(chance: &mut Chance, count: usize) -> usize {
 
 /// The contents of the frames of a segment.
 fn contents(path: &Path) -> Vec<Vec<u8>> {
-    let mut reader = FrameReader::open(path).unwrap();
+    let mut reader = FrameReader::open_sealed(path).unwrap();
     let (end, mut contents) = (reader.length().unwrap(), Vec::new());
     while let NextFrame::Whole(frame) = reader.next(end).unwrap() {
         contents.push(frame.content);

@@ -27,7 +27,10 @@ impl History {
             self.broken.extend(self.backend.wrong());
         }
         let folders = ["/simulated/spool", "/simulated/spool/beside-1"];
-        let letters = folders.map(|folder| dead_letters(Path::new(folder)).unwrap_or_default());
+        let letters = folders.map(|folder| {
+            let folder = Path::new(folder).into();
+            dead_letters(&folder).unwrap_or_default()
+        });
         let letters: Vec<_> = letters.into_iter().flatten().collect();
         let letters: BTreeSet<_> = letters.iter().map(|letter| key(&letter.record)).collect();
         let missing: Vec<_> = self

@@ -30,7 +30,9 @@ pub(crate) use write_buffer::{Chunk, length_of};
 
 use super::dead_letter::encoding::{EncodedLetter, MAX_WAITING};
 use super::eviction::{DropReason, Dropped, Evicted, EvictionPolicy, UnreadSegment};
-use super::frames::format::{HEADER, Marker};
+use super::frames::format::HEADER;
+use super::frames::keyring::Keyring;
+use super::frames::writer::FrameWriter;
 use super::segment::SegmentId;
 use super::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use super::sequence::{Hashed, SequenceNumber, Sequencer};
@@ -45,9 +47,10 @@ use write_buffer::WriteBuffer;
 pub(super) struct State {
     index: SegmentIndex,
     policy: EvictionPolicy,
-    /// The segment that takes new records, and the marker of its frames.
+    /// The segment that takes new records, and what writes its frames.
     current: SegmentId,
-    marker: Marker,
+    writer: FrameWriter,
+    keys: Arc<Keyring>,
     sequencer: Sequencer,
     buffer: WriteBuffer,
     accepted: u64,
@@ -78,6 +81,8 @@ pub(super) struct Initial {
     /// The number of the first new segment.
     pub(super) current: SegmentId,
     pub(super) sequencer: Sequencer,
+    /// The keys of the folder's files.
+    pub(super) keys: Arc<Keyring>,
 }
 
 /// A record that was accepted.
@@ -173,7 +178,8 @@ impl State {
             index: initial.index,
             policy,
             current: initial.current,
-            marker: Marker::random(),
+            writer: FrameWriter::new(&initial.keys),
+            keys: initial.keys,
             sequencer: initial.sequencer,
             buffer: WriteBuffer::default(),
             accepted: 0,
@@ -259,6 +265,11 @@ impl State {
         }
     }
 
+    /// Whether new segments are encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.keys.current().is_some()
+    }
+
     /// The backend has accepted a record of this one's access key.
     pub(super) fn prove(&self, record: &Record) {
         self.shares.prove(record);
@@ -289,7 +300,7 @@ impl State {
         let record = self.sequencer.assign(hashed);
         let offset = self.current_bytes();
         let position = self.index.next_position(self.current);
-        let size = self.buffer.append(position, self.marker, &record);
+        let size = self.buffer.append(position, &self.writer, &record);
         self.index.append(self.current, size, now_ms);
         self.shares.add(self.current, &record, size);
         self.accepted += 1;
@@ -600,7 +611,7 @@ impl State {
     fn rotate(&mut self) {
         let old = self.current;
         self.current += 1;
-        self.marker = Marker::random();
+        self.writer = FrameWriter::new(&self.keys);
         if self.index.seal(old) {
             self.retire(old);
         }

@@ -13,6 +13,7 @@ fn state(policy: EvictionPolicy, max_memory: u64, delivers: bool) -> State {
         number: SequenceNumber::default(),
     };
     let initial = Initial {
+        keys: Arc::default(),
         index: SegmentIndex::default(),
         current: 1,
         sequencer: Sequencer::continue_after(latest, None),

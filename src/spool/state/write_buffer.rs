@@ -4,10 +4,11 @@
 //! has taken and neither written nor discarded.
 
 use crate::backend::Record;
-use crate::spool::frames::format::{self, Marker};
+use crate::spool::frames::writer::FrameWriter;
 use crate::spool::record_codec;
 use crate::spool::segment::SegmentId;
 use crate::spool::segment_index::RecordPosition;
+use std::io;
 
 /// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
 const MAX_UNWRITTEN: u64 = 32 << 20;
@@ -15,9 +16,30 @@ const MAX_UNWRITTEN: u64 = 32 << 20;
 /// Frames for one segment.
 pub(crate) struct Chunk {
     pub(crate) segment: SegmentId,
-    /// The marker of the segment's frames.
-    pub(crate) marker: Marker,
+    /// Writes the segment's frames.
+    pub(crate) writer: FrameWriter,
+    /// The frames; drafts from `finished` on.
     pub(crate) bytes: Vec<u8>,
+    pub(crate) finished: usize,
+}
+
+impl Chunk {
+    fn new(segment: SegmentId, writer: FrameWriter) -> Self {
+        Self {
+            segment,
+            writer,
+            bytes: Vec::new(),
+            finished: 0,
+        }
+    }
+
+    /// Makes drafts into frames, each once: what is written again after a failure is the same bytes.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        while self.finished < self.bytes.len() {
+            self.finished += self.writer.finish(&mut self.bytes[self.finished..])?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -40,23 +62,19 @@ impl WriteBuffer {
     pub(super) fn append(
         &mut self,
         position: RecordPosition,
-        marker: Marker,
+        writer: &FrameWriter,
         record: &Record,
     ) -> u64 {
         let RecordPosition { segment, ordinal } = position;
         let is_current = |chunk: &Chunk| chunk.segment == segment;
         if !self.chunks.last().is_some_and(is_current) {
-            self.chunks.push(Chunk {
-                segment,
-                marker,
-                bytes: Vec::new(),
-            });
+            self.chunks.push(Chunk::new(segment, writer.clone()));
         }
         let Some(chunk) = self.chunks.last_mut() else {
             return 0;
         };
         let before = chunk.bytes.len();
-        format::frame(&mut chunk.bytes, marker, ordinal, |out| {
+        writer.draft(&mut chunk.bytes, ordinal, |out| {
             record_codec::encode(record, out);
         });
         let length = (chunk.bytes.len() - before) as u64;

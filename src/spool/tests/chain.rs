@@ -66,7 +66,7 @@ fn open(folder: &Path, away: bool) -> Chained {
     });
     witness.away.store(away, Ordering::Relaxed);
     let metrics = Arc::new(Metrics::new().unwrap());
-    let opened = Spool::open(folder, BOUNDS, witness.clone(), metrics).unwrap();
+    let opened = Spool::open(&folder.into(), BOUNDS, witness.clone(), metrics).unwrap();
     Chained {
         witness,
         spool: opened.spool,

@@ -122,14 +122,14 @@ async fn contract_23_repair_puts_back_what_was_set_aside_and_can_be_read() {
     std::fs::rename(&path, &damaged).unwrap();
     std::fs::rename(ack_log::path(left.path(), 1), ack_log::kept_path(&damaged)).unwrap();
     std::fs::write(left.path().join("chain.damaged"), b"nonsense").unwrap();
-    let done = repair(left.path()).unwrap();
+    let done = repair(&left.path().into()).unwrap();
     assert_eq!((done.files, done.unreadable, done.left), (1, 1, 0));
     assert_eq!(done.put_back, 18);
     assert!(done.unreadable_bytes > 100);
     assert_eq!(files(left.path(), "unreadable"), 1);
     assert_eq!(files(left.path(), "damaged"), 0);
     assert_eq!(files(left.path(), "repaired"), 1);
-    assert_eq!(repair(left.path()).unwrap().files, 0, "only once");
+    assert_eq!(repair(&left.path().into()).unwrap().files, 0, "only once");
     let again = World::open(left.path(), BOUNDS, 200);
     again.delivered(18).await;
     let taken = exchanges(&again.close().await);
@@ -144,9 +144,9 @@ async fn contract_23_repair_leaves_files_in_use_and_records_of_another_version()
     append_to(&path, b"\xffnewer");
     let damaged = path.with_extension("damaged");
     std::fs::hard_link(&path, &damaged).unwrap();
-    assert_eq!(repair(left.path()).unwrap().in_use, 1);
+    assert_eq!(repair(&left.path().into()).unwrap().in_use, 1);
     std::fs::remove_file(&path).unwrap();
-    let done = repair(left.path()).unwrap();
+    let done = repair(&left.path().into()).unwrap();
     assert_eq!((done.files, done.left, done.put_back), (0, 1, 3));
     assert!(damaged.exists());
 }

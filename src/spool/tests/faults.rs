@@ -19,7 +19,7 @@ async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_rec
         }
     }
     assert!(world.close().await.contains(&(0, Stage::PreCall)));
-    assert_eq!(dead_letters(folder.path()).unwrap().len(), 0);
+    assert_eq!(dead_letters(&folder.path().into()).unwrap().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,7 +108,7 @@ async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
     assert_eq!(world.backend.fails.load(Ordering::Relaxed), 0);
     let taken = world.close().await;
     assert_eq!(taken[199..], [(0, Stage::PreCall), (0, Stage::PostCall)]);
-    assert_eq!(dead_letters(folder.path()).unwrap().len(), 0);
+    assert_eq!(dead_letters(&folder.path().into()).unwrap().len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +127,7 @@ async fn contract_23_a_record_the_backend_fails_on_for_max_age_becomes_a_dead_le
     })
     .await;
     world.close().await;
-    let letters = dead_letters(folder.path()).unwrap();
+    let letters = dead_letters(&folder.path().into()).unwrap();
     assert_eq!(letters[0].status, 0);
     assert!(letters[0].record.context.exchange.0.is_nil());
 }
@@ -158,7 +158,7 @@ async fn contract_23_a_refused_record_stays_in_the_spool_until_its_letter_is_on_
     std::fs::remove_dir(in_the_way).unwrap();
     eventually(|| world.spool.status().records == 0).await;
     world.close().await;
-    assert_eq!(dead_letters(folder.path()).unwrap().len(), 1);
+    assert_eq!(dead_letters(&folder.path().into()).unwrap().len(), 1);
     // A process that was killed meanwhile asks again.
     let again = World::open(left.path(), BOUNDS, 200);
     again.delivered(1).await;

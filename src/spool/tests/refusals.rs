@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 fn assemble(folder: &Path, backend: &Arc<Backend>) -> Result<(Spool, writer::Writer), SpoolError> {
     let metrics = Arc::new(Metrics::new().unwrap());
-    let assembled = Spool::assemble(folder, BOUNDS, backend.clone(), metrics);
+    let assembled = Spool::assemble(&folder.into(), BOUNDS, backend.clone(), metrics);
     assembled.map(|(spool, _, writer)| (spool, writer))
 }
 

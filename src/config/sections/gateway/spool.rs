@@ -1,5 +1,6 @@
 //! The keys of records on their way to the backend: `queue` in memory, `spool` on disk (CONTRACT 11, 23, 34).
 
+use crate::config::reading::collections::list;
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, DAY, GIB, MIB};
 use std::path::PathBuf;
@@ -16,10 +17,21 @@ pub struct SpoolSettings {
     pub max_age: Duration,
     /// Bytes of the records the backend refused for good; beyond it the oldest go, counted.
     pub max_dead_bytes: u64,
+    /// The keys of its files.
+    pub encryption: SpoolEncryption,
     /// When a record counts as registered (CONTRACT 11).
     pub durability: Durability,
     /// What `durability: before_upstream` does while the disk cannot be written.
     pub on_disk_failure: OnDiskFailure,
+}
+
+/// The files with the keys of the spool's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpoolEncryption {
+    /// New files are encrypted with its key; None leaves them as they are.
+    pub key_file: Option<PathBuf>,
+    /// Files that were encrypted with these keys are still read.
+    pub old_key_files: Vec<PathBuf>,
 }
 
 /// When a record counts as registered.
@@ -84,6 +96,10 @@ pub(crate) fn read(r: &mut Reader<'_>) -> SpoolSettings {
         max_dead_bytes: r
             .read("spool.max_dead_bytes", &units::size(MIB..=64 * GIB))
             .unwrap_or(128 * MIB),
+        encryption: SpoolEncryption {
+            key_file: r.read("spool.encryption.key_file", &units::path()),
+            old_key_files: list(r, "spool.encryption.old_key_files", &units::path()),
+        },
         durability: r
             .read("spool.durability", &units::word(DURABILITY))
             .unwrap_or(Durability::Batched),

@@ -41,7 +41,7 @@ fn clone(context: &RecordContext) -> RecordContext {
 
 /// Times of the letters that can be read.
 fn times(folder: &Folder) -> Vec<i64> {
-    let letters = dead_letters(folder.path()).unwrap();
+    let letters = dead_letters(&folder.path().into()).unwrap();
     letters.iter().map(|letter| letter.at_ms).collect()
 }
 
@@ -54,7 +54,7 @@ fn write(letters: &mut DeadLetterStore, new: Vec<EncodedLetter>) -> u64 {
 #[test]
 fn dead_letters_come_back_in_order_until_they_are_taken_away() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     assert_eq!(times(&folder), [0_i64; 0]);
     for number in 0..3 {
         let status = [422, 401, 400][number as usize];
@@ -63,7 +63,7 @@ fn dead_letters_come_back_in_order_until_they_are_taken_away() {
             vec![letter(number, status, &format!("key{number}"))],
         );
     }
-    let found = dead_letters(folder.path()).unwrap();
+    let found = dead_letters(&folder.path().into()).unwrap();
     let seen: Vec<_> = found
         .iter()
         .map(|letter| (letter.at_ms, letter.status))
@@ -75,14 +75,14 @@ fn dead_letters_come_back_in_order_until_they_are_taken_away() {
     write(&mut store, vec![letter(3, 422, "key3")]);
     assert_eq!(times(&folder).len(), 4, "none is out of sight");
     assert_eq!(files::take_one(folder.path()).unwrap(), Some(taken));
-    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
+    assert_eq!(replay_dead_letters(&folder.path().into()).unwrap(), 4);
     assert_eq!(times(&folder).len(), 0);
 }
 
 #[test]
 fn contract_23_dead_letters_stay_within_their_bound_and_what_goes_is_counted() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 64 << 10);
     let mut lost = 0;
     for number in 0..200 {
         let new = vec![letter(number, 422, &format!("key{number}"))];
@@ -97,14 +97,14 @@ fn contract_23_dead_letters_stay_within_their_bound_and_what_goes_is_counted() {
         kept.len()
     );
     assert_eq!(store.measure().letters, kept.len() as u64);
-    let again = DeadLetterStore::open(folder.path(), 64 << 10).measure();
+    let again = DeadLetterStore::open(&folder.path().into(), 64 << 10).measure();
     assert_eq!(again, store.measure(), "a restart counts the same");
 }
 
 #[test]
 fn contract_23_made_up_keys_push_out_no_other_letter() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 64 << 10);
     let refused: Vec<_> = (0..5).map(|at| letter(at, 422, "known")).collect();
     write(&mut store, refused);
     let flood = (100..1_100).map(|at| letter(at, 401, &format!("made-up-{at}")));
@@ -118,7 +118,7 @@ fn contract_23_made_up_keys_push_out_no_other_letter() {
 fn contract_23_a_flood_of_one_key_leaves_room_for_the_others() {
     let folder = folder();
     let limit = 256 << 10;
-    let mut store = DeadLetterStore::open(folder.path(), limit);
+    let mut store = DeadLetterStore::open(&folder.path().into(), limit);
     write(&mut store, vec![letter(1, 401, "rare")]);
     for at in 100..1_000 {
         write(&mut store, vec![letter(at, 403, "flood")]);
@@ -138,7 +138,7 @@ fn contract_23_a_flood_of_one_key_leaves_room_for_the_others() {
 #[test]
 fn contract_23_a_key_that_is_alone_may_fill_what_there_is() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 64 << 10);
     let lost = write(
         &mut store,
         (0..40).map(|at| letter(at, 422, "only")).collect(),
@@ -150,7 +150,7 @@ fn contract_23_a_key_that_is_alone_may_fill_what_there_is() {
 #[test]
 fn contract_23_a_torn_letter_hides_none_that_comes_later() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     write(
         &mut store,
         (0..3).map(|at| letter(at, 422, "key")).collect(),
@@ -159,7 +159,7 @@ fn contract_23_a_torn_letter_hides_none_that_comes_later() {
     let whole = std::fs::read(&path).unwrap();
     for cut in [1, 500, 1_030] {
         std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
-        let mut after = DeadLetterStore::open(folder.path(), 1 << 20);
+        let mut after = DeadLetterStore::open(&folder.path().into(), 1 << 20);
         write(&mut after, vec![letter(7, 422, "key")]);
         assert_eq!(times(&folder), [0, 1, 7], "{cut}");
     }
@@ -168,7 +168,7 @@ fn contract_23_a_torn_letter_hides_none_that_comes_later() {
 #[test]
 fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     write(
         &mut store,
         (0..5).map(|at| letter(at, 422, "key")).collect(),
@@ -189,14 +189,14 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     bytes[header + length * 4 + 600] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     let metrics = Metrics::new().unwrap();
-    let mut again = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut again = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     again.keep_damaged(&metrics).unwrap();
     write(&mut again, vec![letter(7, 422, "key")]);
     again.keep_damaged(&metrics).unwrap();
     assert_eq!(times(&folder), [0, 1, 2, 3, 7]);
     assert_eq!(metrics.spool.damaged_bytes.get(), length as u64);
     assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
-    let next = DeadLetterStore::open(folder.path(), 1 << 20);
+    let next = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     assert_eq!(
         next.classes[0].newer.damage.letters, 1,
         "also for the next start"
@@ -207,7 +207,7 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     bytes.extend_from_slice(&whole[header + length * 2..]);
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(times(&folder), [0, 2, 3, 4]);
-    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
+    assert_eq!(replay_dead_letters(&folder.path().into()).unwrap(), 4);
     let taken = folder.path().join("dead.letters.taken");
     assert_eq!(std::fs::read(damage::kept_path(&taken)).unwrap(), bytes);
 }
@@ -224,17 +224,17 @@ fn contract_23_letters_join_those_of_an_earlier_version() {
         bytes.extend_from_slice(&[&length[..], &sum.to_le_bytes(), &content].concat());
     }
     std::fs::write(&path, &bytes).unwrap();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     write(&mut store, vec![letter(3, 422, "key")]);
     assert_eq!(times(&folder), [0, 1, 2, 3]);
     assert!(std::fs::read(&path).unwrap().starts_with(&bytes));
-    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
+    assert_eq!(replay_dead_letters(&folder.path().into()).unwrap(), 4);
 }
 
 #[test]
 fn letters_of_a_process_before_push_out_none_of_this_ones() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 16);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 16);
     write(&mut store, vec![letter(1_000, 422, "own")]);
     let before: Vec<_> = (0..100).map(|at| letter(at, 422, "flood")).collect();
     let over = store.import(&before).unwrap();
@@ -256,7 +256,7 @@ fn contract_23_a_letter_that_fits_but_for_its_frame_begins_a_new_file() {
         // Room for two letters in a file, and for a third one without all of its frame.
         let file = 3 * length + 2 * format::FRAME_HEADER as u64 + room + format::HEADER;
         let limit = (file * 2 * 4).div_ceil(3) / 4 * 4;
-        let mut store = DeadLetterStore::open(folder.path(), limit);
+        let mut store = DeadLetterStore::open(&folder.path().into(), limit);
         for at in 0..4 {
             write(&mut store, vec![letter(at, 422, "key")]);
         }
@@ -267,7 +267,7 @@ fn contract_23_a_letter_that_fits_but_for_its_frame_begins_a_new_file() {
 #[test]
 fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     write(
         &mut store,
         (0..3).map(|at| letter(at, 422, "key")).collect(),
@@ -283,7 +283,7 @@ fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
         bytes[start + 4] ^= u8::from(kept_apart);
         std::fs::write(&path, &bytes).unwrap();
         let metrics = Metrics::new().unwrap();
-        let mut after = DeadLetterStore::open(folder.path(), 1 << 20);
+        let mut after = DeadLetterStore::open(&folder.path().into(), 1 << 20);
         write(&mut after, vec![letter(7, 422, "key")]);
         after.keep_damaged(&metrics).unwrap();
         assert_eq!(times(&folder), [0, 1, 7]);

@@ -1,0 +1,370 @@
+//! CONTRACT 23 with `spool.encryption`, through the binary: what waits on the disk tells nothing without its key, and
+//! every promise of a record holds as without encryption.
+
+use crate::attachments::HEADER;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use support::backend::{Backend, Manner};
+use support::request::Request;
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::Upstream;
+use support::{KEY, eventually};
+
+const PROMPT: &str = "the merger is on Tuesday";
+/// In the answer of [`Upstream::ok`].
+const ANSWERED: &str = "general greeting";
+const FILE: &str = "plans-for-tuesday.pdf";
+/// "inline plans" in base64.
+const INLINE: &str = "aW5saW5lIHBsYW5z";
+
+/// Bytes before the first frame, and of a frame before its content.
+const FILE_HEADER: usize = 4_128;
+const FRAME_HEADER: usize = 24;
+
+fn gateway(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>, keys: &str) -> Builder {
+    let spool = format!("spool: {{durability: before_upstream, encryption: {{{keys}}}}}");
+    let builder = Stack::gateway().upstream(upstream).monitor(backend);
+    builder.folder(folder).yaml(&spool)
+}
+
+/// A call of this user, with files that nobody fetches while the backend is away.
+fn call(stack: &Stack, user: &str) {
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": PROMPT}]});
+    let files = json!([
+        {"url": format!("https://files.invalid/{FILE}")},
+        {"content_base64": INLINE, "name": "b"},
+    ]);
+    let request = Request::chat(&body.to_string())
+        .header("X-User-Id", user)
+        .header(HEADER, &files.to_string());
+    assert_eq!(stack.call(&request).status(), 200);
+}
+
+fn monitor(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
+    command.env_clear().args(arguments).output().unwrap()
+}
+
+/// Makes a key file; its path and the id of the key.
+fn make_key(folder: &Folder, name: &str) -> (String, String) {
+    let path = folder.path().join(name).display().to_string();
+    let made = monitor(&["spool", "key", &path]);
+    let said = String::from_utf8(made.stdout).unwrap();
+    assert!(made.status.success(), "{said}");
+    let key = std::fs::read_to_string(&path).unwrap();
+    assert!(!said.contains(key.trim()), "the key itself is not shown");
+    let id = said.split_whitespace().nth(1).unwrap().to_owned();
+    (path, id)
+}
+
+fn spool_of(folder: &Folder) -> PathBuf {
+    folder.path().join("data/spool")
+}
+
+/// What `monitor spool` says of the folder, with the configuration of its gateway.
+fn spool(action: &str, folder: &Folder) -> Value {
+    let (dir, file) = (spool_of(folder), folder.path().join("monitor.yaml"));
+    let [dir, file] = [dir, file].map(|path| path.display().to_string());
+    let said = monitor(&["spool", action, "--json", "--dir", &dir, "--config", &file]);
+    let error = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.status.success(), "{error}");
+    serde_json::from_slice(&said.stdout).unwrap()
+}
+
+/// Every file below a folder, with its content.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false if path.is_file() => found.push((path.clone(), std::fs::read(&path).unwrap())),
+            false => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Which of the secrets stand in a file of the data folder.
+fn readable(folder: &Folder) -> Vec<&'static str> {
+    let files = files(&folder.path().join("data"));
+    assert!(!files.is_empty());
+    let secrets = [PROMPT, ANSWERED, KEY, FILE, INLINE];
+    let stands = |secret: &&str| {
+        let mut contents = files.iter();
+        contents.any(|(_, content)| support::contains(content, secret.as_bytes()))
+    };
+    secrets.into_iter().filter(stands).collect()
+}
+
+fn await_on_disk(folder: &Folder, records: u64) {
+    eventually("the records are on disk", || {
+        (spool("status", folder)["records"] == records).then_some(())
+    });
+}
+
+fn kill(mut stack: Stack) {
+    stack.process.signal("KILL");
+    stack.process.await_exit();
+}
+
+/// How often each user's prompt and answer came, once the spool owes nothing.
+fn delivered(backend: &Backend, folder: &Folder) -> HashMap<(String, bool), usize> {
+    eventually("nothing is owed", || {
+        let status = spool("status", folder);
+        (status["records"] == 0 && status["put_back"] == 0).then_some(())
+    });
+    let mut came = HashMap::new();
+    for call in backend.calls() {
+        let user = call.parameter("user_id").as_str().unwrap().to_owned();
+        assert!(
+            call.message()
+                .contains(if call.is_pre() { PROMPT } else { ANSWERED })
+        );
+        *came.entry((user, call.is_pre())).or_default() += 1;
+    }
+    came
+}
+
+/// The prompt and the answer of each user, once.
+fn once<'a>(users: impl IntoIterator<Item = &'a str>) -> HashMap<(String, bool), usize> {
+    let both = |user: &str| [true, false].map(|pre| ((user.to_owned(), pre), 1));
+    users.into_iter().flat_map(both).collect()
+}
+
+#[test]
+fn no_text_and_no_key_is_in_any_file_while_the_backend_is_away_and_each_record_arrives_once() {
+    let upstream = Upstream::ok();
+    for encrypts in [false, true] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let (key, id) = make_key(&folder, "spool.key");
+        let keys = if encrypts {
+            format!("key_file: \"{key}\"")
+        } else {
+            String::new()
+        };
+        let stack = gateway(&upstream, &backend, &folder, &keys).start();
+        for user in ["a", "b", "c"] {
+            call(&stack, user);
+        }
+        await_on_disk(&folder, 6);
+        let shown = stack.operations("/status").json();
+        assert_eq!(shown["spool"]["encrypted"], encrypts);
+        let secret = std::fs::read_to_string(&key).unwrap();
+        assert!(!shown.to_string().contains(secret.trim()));
+        // While it runs, and as kill -9 leaves it.
+        let found = readable(&folder);
+        kill(stack);
+        assert_eq!(readable(&folder), found);
+        let status = spool("status", &folder);
+        match encrypts {
+            // The search finds them where they are.
+            false => assert_eq!(found, [PROMPT, ANSWERED, KEY, FILE, INLINE]),
+            true => {
+                assert_eq!(found, [""; 0]);
+                assert_eq!(status["keys"], json!({id: 1}));
+                assert_eq!(status["unencrypted_files"], 0);
+            }
+        }
+        backend.recovers();
+        backend.forget();
+        let _stack = gateway(&upstream, &backend, &folder, &keys).start();
+        assert_eq!(delivered(&backend, &folder), once(["a", "b", "c"]));
+        eventually("the inline files came", || {
+            (backend.files().len() >= 3).then_some(())
+        });
+    }
+}
+
+#[test]
+fn dead_letters_are_encrypted_too_and_replayed_with_the_key() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let backend = Backend::that(Manner::Refuses(422));
+    let (key, id) = make_key(&folder, "spool.key");
+    let letters = |count: u64| {
+        eventually("they are dead letters", || {
+            let status = spool("status", &folder);
+            let is_settled = status["dead_letters"] == count && status["records"] == 0;
+            is_settled.then_some(())
+        });
+    };
+    // Those from before the spool was encrypted are written again.
+    let stack = gateway(&upstream, &backend, &folder, "").start();
+    call(&stack, "clear");
+    letters(2);
+    kill(stack);
+    assert!(readable(&folder).contains(&PROMPT));
+    let keys = format!("key_file: \"{key}\"");
+    let stack = gateway(&upstream, &backend, &folder, &keys).start();
+    call(&stack, "encrypted");
+    letters(4);
+    eventually("nothing is readable", || {
+        readable(&folder).is_empty().then_some(())
+    });
+    let listed = spool("dead", &folder);
+    assert_eq!(listed.as_array().unwrap().len(), 4);
+    // Without the configuration there is no key.
+    let dir = spool_of(&folder).display().to_string();
+    let without = monitor(&["spool", "dead", "--dir", &dir]);
+    let said = String::from_utf8_lossy(&without.stderr).into_owned();
+    assert!(!without.status.success());
+    assert!(
+        said.contains(&id) && said.contains("old_key_files"),
+        "{said}"
+    );
+    backend.recovers();
+    backend.forget();
+    assert_eq!(spool("replay", &folder)["put_back"], 4);
+    eventually("all came", || (backend.calls().len() >= 4).then_some(()));
+    assert_eq!(delivered(&backend, &folder), once(["clear", "encrypted"]));
+    assert_eq!(readable(&folder), [""; 0]);
+    drop(stack);
+}
+
+#[test]
+fn a_wrong_bit_or_a_changed_record_costs_that_record_alone() {
+    let upstream = Upstream::ok();
+    for is_tampered in [false, true] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let (key, _) = make_key(&folder, "spool.key");
+        let keys = format!("key_file: \"{key}\"");
+        let stack = gateway(&upstream, &backend, &folder, &keys).start();
+        for user in ["a", "b", "c"] {
+            call(&stack, user);
+        }
+        await_on_disk(&folder, 6);
+        kill(stack);
+        let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "seg");
+        let path = files(&spool_of(&folder)).into_iter().map(|(path, _)| path);
+        let path = path.into_iter().find(is_segment).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        change_second(&mut bytes, is_tampered);
+        std::fs::write(&path, &bytes).unwrap();
+        backend.recovers();
+        backend.forget();
+        let stack = gateway(&upstream, &backend, &folder, &keys).start();
+        let came = delivered(&backend, &folder);
+        assert_eq!(came.len(), 5, "{is_tampered}");
+        assert!(came.values().all(|count| *count == 1));
+        let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+        assert_eq!(lost, 1.0, "{is_tampered}");
+        assert!(std::fs::read(path.with_extension("damaged")).unwrap() == bytes);
+    }
+}
+
+/// Changes a bit of the second frame's content; if it is to look right, the checksums as well.
+fn change_second(bytes: &mut [u8], looks_right: bool) {
+    let length = |bytes: &[u8], at: usize| {
+        let length = u32::from_le_bytes(bytes[at + 12..at + 16].try_into().unwrap());
+        (length & !(1 << 31)) as usize
+    };
+    let second = FILE_HEADER + FRAME_HEADER + length(bytes, FILE_HEADER);
+    let content = second + FRAME_HEADER..second + FRAME_HEADER + length(bytes, second);
+    bytes[content.start + 40] ^= 4;
+    if looks_right {
+        let checksum = crc32fast::hash(&bytes[content]).to_le_bytes();
+        bytes[second + 16..second + 20].copy_from_slice(&checksum);
+        let checksum = crc32fast::hash(&bytes[second..second + 20]).to_le_bytes();
+        bytes[second + 20..second + 24].copy_from_slice(&checksum);
+    }
+}
+
+#[test]
+fn encryption_is_switched_on_rotated_and_switched_off_over_kills_and_no_record_is_lost() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let backend = Backend::that(Manner::Refuses(500));
+    let (one, one_id) = make_key(&folder, "one.key");
+    let (two, two_id) = make_key(&folder, "two.key");
+    let stages = [
+        ("clear", String::new()),
+        ("one", format!("key_file: \"{one}\"")),
+        (
+            "two",
+            format!("key_file: \"{two}\", old_key_files: [\"{one}\"]"),
+        ),
+        ("off", format!("old_key_files: [\"{one}\", \"{two}\"]")),
+    ];
+    for (count, (user, keys)) in (1..).zip(&stages) {
+        let stack = gateway(&upstream, &backend, &folder, keys).start();
+        call(&stack, user);
+        await_on_disk(&folder, 2 * count);
+        kill(stack);
+    }
+    let status = spool("status", &folder);
+    assert_eq!(status["keys"], json!({one_id: 1, two_id: 1}));
+    assert_eq!(status["unencrypted_files"], 2);
+    backend.recovers();
+    backend.forget();
+    let _stack = gateway(&upstream, &backend, &folder, &stages[3].1).start();
+    let users = stages.iter().map(|(user, _)| *user);
+    assert_eq!(delivered(&backend, &folder), once(users));
+    eventually("no file needs a key any more", || {
+        (spool("status", &folder)["keys"] == json!({})).then_some(())
+    });
+}
+
+#[test]
+fn a_start_without_the_key_of_a_file_is_refused_says_which_and_changes_nothing() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let backend = Backend::that(Manner::Refuses(500));
+    let (one, id) = make_key(&folder, "one.key");
+    let (two, _) = make_key(&folder, "two.key");
+    let right = format!("key_file: \"{one}\"");
+    let stack = gateway(&upstream, &backend, &folder, &right).start();
+    call(&stack, "a");
+    await_on_disk(&folder, 2);
+    kill(stack);
+    let before = files(&spool_of(&folder));
+    for keys in [String::new(), format!("key_file: \"{two}\"")] {
+        let (status, said) = gateway(&upstream, &backend, &folder, &keys).refused();
+        assert!(!status.success());
+        let segment = spool_of(&folder).join("0000000000000001.seg");
+        for named in [
+            &id,
+            "spool.encryption.old_key_files",
+            segment.to_str().unwrap(),
+        ] {
+            assert!(said.contains(named), "{named}: {said}");
+        }
+        assert_eq!(files(&spool_of(&folder)), before);
+    }
+    backend.recovers();
+    backend.forget();
+    let _stack = gateway(&upstream, &backend, &folder, &right).start();
+    assert_eq!(delivered(&backend, &folder), once(["a"]));
+}
+
+#[test]
+fn a_key_file_that_others_may_read_or_that_holds_no_key_is_refused_by_check_and_by_the_start() {
+    let (upstream, backend, folder) = (Upstream::ok(), Backend::start(), Folder::new());
+    let (path, _) = make_key(&folder, "spool.key");
+    let key = std::fs::read_to_string(&path).unwrap();
+    let refused = |content: &str, mode: u32, wrong: &str| {
+        std::fs::write(&path, content).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        for name in ["key_file", "old_key_files"] {
+            let keys = format!("{name}: \"{path}\"");
+            let (status, said) = gateway(&upstream, &backend, &folder, &keys).refused();
+            let file = folder.path().join("monitor.yaml").display().to_string();
+            let checked = monitor(&["check", "--role", "gateway", "--config", &file]);
+            let told = String::from_utf8_lossy(&checked.stderr).into_owned();
+            assert!(!status.success() && !checked.status.success());
+            for said in [said, told] {
+                let named = format!("spool.encryption.{name}");
+                assert!(said.contains(wrong) && said.contains(&named), "{said}");
+                assert!(said.contains(&path) && !said.contains(&key[..16]), "{said}");
+            }
+        }
+    };
+    refused(&key, 0o644, "rights 644");
+    refused(&key, 0o602, "rights 602");
+    refused(&key[..40], 0o600, "holds no key");
+    refused("", 0o600, "holds no key");
+    assert!(!spool_of(&folder).exists(), "nothing was started");
+}
