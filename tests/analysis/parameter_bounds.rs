@@ -1,19 +1,16 @@
 //! Bounds of what clients may have stored beside their message: ids and `additional_parameters`.
 
 use serde_json::{Value, json};
-use support::api::records;
+use support::api::{post, records};
 use support::http::Response;
 use support::request::{HELLO, Request};
 use support::stack::Stack;
 use support::{KEY, assert_envelope, eventually};
 
-fn analysed(stack: &Stack, parameters: Value) -> Response {
+fn analyzed(stack: &Stack, parameters: Value) -> Response {
     let body = json!({"application_id": stack.application_id(), "message": "hello",
         "additional_parameters": parameters});
-    Request::post("/process_request/", body.to_string())
-        .without_key()
-        .header("Authorization", &format!("Bearer {KEY}"))
-        .call(stack.analysis_addr)
+    post(stack, "/process_request/", &body)
 }
 
 #[test]
@@ -39,14 +36,14 @@ fn ids_and_parameters_over_their_bounds_are_refused_by_name() {
         ),
         (json!({"own": vec![0; 300_000]}), "additional_parameters: "),
     ] {
-        let refused = analysed(&stack, parameters);
+        let refused = analyzed(&stack, parameters);
         assert_eq!(refused.status(), 422, "{named}");
         assert_envelope(&refused.body, "invalid_request_error", 422);
         assert!(refused.text().contains(named), "{}", refused.text());
     }
     assert_eq!(records(&stack, "").len(), 0);
     let id = "u".repeat(512);
-    let taken = analysed(
+    let taken = analyzed(
         &stack,
         json!({"user_id": id, "session_id": id, "own": {"a": [1, "b"]}}),
     );
@@ -96,7 +93,7 @@ fn a_record_of_an_earlier_gateway_is_cut_and_not_lost() {
     let stack = Stack::all().start();
     let long = "u".repeat(5_000);
     let chain = json!({"gateway": "6a0b2c1e-98a5-4b53-a7a4-2f6f3a7d8e10", "sequence": 1, "previous": "0".repeat(64)});
-    let kept = analysed(&stack, json!({"user_id": long, "chain": chain}));
+    let kept = analyzed(&stack, json!({"user_id": long, "chain": chain}));
     assert_eq!(kept.status(), 200, "{}", kept.text());
     let found = records(&stack, "");
     let user = found[0]["user_id"].as_str().unwrap();

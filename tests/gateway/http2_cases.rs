@@ -3,7 +3,6 @@
 //!
 //! Long because: it is one table.
 
-use super::http2_conformance::Expected::{self, Connection, Ponged, Served, Stream};
 use support::frames::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PRIORITY, RST_STREAM,
     SETTINGS, WINDOW_UPDATE, field, frame, head,
@@ -21,6 +20,21 @@ const PADDED: u8 = 8;
 const WITH_PRIORITY: u8 = 0x20;
 const UNKNOWN: u8 = 0x16;
 const WHOLE: u8 = END_HEADERS | END_STREAM;
+
+use Expected::{Connection, Ponged, Served, Stream};
+
+/// What must follow; the numbers are codes of errors, of which any will do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Expected {
+    /// The connection ends, with or without a GOAWAY, which says why.
+    Connection(&'static [u8]),
+    /// The stream is reset, or the connection ends.
+    Stream(&'static [u8]),
+    /// The request is answered.
+    Served,
+    /// The connection goes on: a ping is answered.
+    Ponged,
+}
 
 /// Its section and name, what is sent, what must follow.
 pub(super) struct Case {

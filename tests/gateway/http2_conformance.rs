@@ -1,25 +1,14 @@
 //! HTTP/2 as RFC 9113 and RFC 7541 have it, at the gateway's port: the cases of h2spec that a server can get
 //! wrong, as raw frames. The analysis port speaks HTTP/1.1 alone and says so.
 
-use super::http2_cases::{Case, PROTOCOL_ERROR, accepted, connection_errors, malformed, too_many};
+use super::http2_cases::{
+    Case, Expected, PROTOCOL_ERROR, accepted, connection_errors, malformed, too_many,
+};
 use support::frames::{Frame, Frames, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, frame};
 use support::http::Conn;
 use support::request::{CHAT, HELLO, MODELS, Request};
 use support::stack::Stack;
 use support::upstream::Upstream;
-
-/// What must follow; the numbers are codes of errors, of which any will do.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Expected {
-    /// The connection ends, with or without a GOAWAY, which says why.
-    Connection(&'static [u8]),
-    /// The stream is reset, or the connection ends.
-    Stream(&'static [u8]),
-    /// The request is answered.
-    Served,
-    /// The connection goes on: a ping is answered.
-    Ponged,
-}
 
 /// Whether the frame names one of the codes, in its last four bytes or behind the last stream. h2 says the
 /// general PROTOCOL_ERROR where the RFCs have a code for a wrong length, a wrong block or a wrong window.

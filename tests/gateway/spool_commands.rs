@@ -43,7 +43,7 @@ fn spool(action: &str, data_dir: &Path, more: &[&str]) -> String {
     printed
 }
 
-fn shown(action: &str, data_dir: &Path) -> Value {
+pub(crate) fn shown(action: &str, data_dir: &Path) -> Value {
     serde_json::from_str(&spool(action, data_dir, &["--json"])).unwrap()
 }
 

@@ -1,6 +1,7 @@
 //! CONTRACT 23 with damaged files, through the binary: a wrong bit costs the record it is in, and that is said.
 
-use serde_json::Value;
+use crate::spool_commands::shown;
+use crate::spool_faults::registering;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use support::backend::{Backend, Manner};
 use support::eventually;
 use support::request::{HELLO, Request};
-use support::stack::{Builder, Folder, Stack};
+use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
 
 const CALLS: usize = 12;
@@ -16,27 +17,8 @@ const CALLS: usize = 12;
 const FILE_HEADER: usize = 4_128;
 const FRAME_HEADER: usize = 24;
 
-fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
-    Stack::gateway()
-        .upstream(upstream)
-        .monitor(backend)
-        .folder(folder)
-}
-
-fn spool_of(folder: &Folder) -> PathBuf {
-    folder.path().join("data/spool")
-}
-
-/// What the command prints about a spool.
-fn spool(action: &str, folder: &Folder) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
-    command
-        .env_clear()
-        .args(["spool", action, "--json", "--dir"]);
-    let output = command.arg(spool_of(folder)).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+fn data_of(folder: &Folder) -> PathBuf {
+    folder.path().join("data")
 }
 
 /// A folder in which a gateway was killed with the records of all calls in one segment; its path.
@@ -47,11 +29,11 @@ fn left_behind(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> 
         assert_eq!(stack.call(&request).status(), 200);
     }
     eventually("all are on disk", || {
-        (spool("status", folder)["records"] == 2 * CALLS).then_some(())
+        (shown("status", &data_of(folder))["records"] == 2 * CALLS).then_some(())
     });
     stack.process.signal("KILL");
     stack.process.await_exit();
-    let files = std::fs::read_dir(spool_of(folder)).unwrap();
+    let files = std::fs::read_dir(data_of(folder).join("spool")).unwrap();
     let mut files = files.map(|file| file.unwrap().path());
     files
         .find(|path| path.extension().is_some_and(|kind| kind == "seg"))
@@ -86,7 +68,7 @@ fn delivered(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> St
     backend.forget();
     let stack = registering(upstream, backend, folder).start();
     eventually("nothing is owed", || {
-        let status = spool("status", folder);
+        let status = shown("status", &data_of(folder));
         (status["records"] == 0 && status["put_back"] == 0).then_some(())
     });
     stack
@@ -119,7 +101,7 @@ fn contract_23_a_wrong_bit_in_a_segment_costs_the_record_it_is_in_and_is_said() 
             1,
             "{said}"
         );
-        assert_eq!(spool("status", &folder)["damaged_files"], 1);
+        assert_eq!(shown("status", &data_of(&folder))["damaged_files"], 1);
     }
 }
 
@@ -164,12 +146,12 @@ fn contract_23_what_an_older_version_set_aside_is_put_back_by_repair() {
     std::fs::rename(&path, path.with_extension("damaged")).unwrap();
     let _stack = delivered(&upstream, &backend, &folder);
     assert_eq!(stored(&backend).len(), 0);
-    let done = spool("repair", &folder);
+    let done = shown("repair", &data_of(&folder));
     assert_eq!(done["put_back"], 2 * CALLS, "{done}");
     eventually("they arrive", || {
         (stored(&backend).len() == 2 * CALLS).then_some(())
     });
-    assert_eq!(spool("status", &folder)["damaged_files"], 0);
+    assert_eq!(shown("status", &data_of(&folder))["damaged_files"], 0);
 }
 
 #[test]
@@ -179,7 +161,7 @@ fn contract_23_a_start_reads_regular_files_only() {
     let path = left_behind(&upstream, &backend, &folder);
     let acks = path.with_extension("ack");
     std::os::unix::fs::symlink("/dev/zero", acks).unwrap();
-    let pipe = spool_of(&folder).join("0000000000000077.seg");
+    let pipe = data_of(&folder).join("spool").join("0000000000000077.seg");
     make_pipe(&pipe);
     let _stack = delivered(&upstream, &backend, &folder);
     assert_eq!(stored(&backend).len(), 2 * CALLS);
@@ -194,9 +176,9 @@ fn contract_23_a_file_in_which_nothing_can_be_read_does_not_stay_for_ever() {
     let stack = delivered(&upstream, &backend, &folder);
     let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
     assert_eq!(lost, 1.0, "one at least");
-    let done = spool("repair", &folder);
+    let done = shown("repair", &data_of(&folder));
     assert_eq!((&done["unreadable"], &done["left"]), (&1.into(), &0.into()));
-    assert_eq!(spool("status", &folder)["damaged_files"], 0);
+    assert_eq!(shown("status", &data_of(&folder))["damaged_files"], 0);
     assert!(path.with_extension("unreadable").exists());
 }
 

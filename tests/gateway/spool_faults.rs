@@ -1,6 +1,6 @@
 //! CONTRACT 23 at each step of the spool's thread, through the binary: killed there, broken there, and
 //! with a clock that jumps. The steps are those of builds with debug assertions (MONITOR_SPOOL_FAULT);
-//! an optimised test build has none and skips them.
+//! an optimized test build has none and skips them.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use support::upstream::Upstream;
 /// More calls than any step needs to come as often as it is asked for.
 const CALLS: usize = 30;
 
-fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
+pub(crate) fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
     Stack::gateway()
         .upstream(upstream)
         .monitor(backend)

@@ -20,7 +20,7 @@ fn post(stack: &Stack, path: &str, body: &str) -> Value {
 
 fn contract_27_four_megabytes_within_the_limits_are_judged_and_kept_on_every_store(stack: &Stack) {
     // What some detector has most to do with, and prose around it. The client's patience is the bound; it
-    // is long because the suite's build is not optimised.
+    // is long because the suite's build is not optimized.
     const KIB: usize = 1 << 10;
     let shapes = [
         ("1", 256 * KIB),
