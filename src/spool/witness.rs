@@ -72,7 +72,7 @@ pub(in crate::spool) fn appended(position: RecordPosition, record: &Record) {
             // The power took an earlier segment of that number.
             witness
                 .places
-                .retain(|(folder, id, _), _| (&*folder, *id) != (&place.0, place.1));
+                .retain(|(folder, id, _), _| (folder, *id) != (&place.0, place.1));
         }
         witness.places.insert(place, key(record));
     });

@@ -39,7 +39,7 @@ fn call(stack: &Stack, user: &str) {
         {"url": format!("https://files.invalid/{FILE}")},
         {"content_base64": INLINE, "name": "b"},
     ]);
-    let request = Request::chat(&body.to_string())
+    let request = Request::chat(body.to_string())
         .header("X-User-Id", user)
         .header(HEADER, &files.to_string());
     assert_eq!(stack.call(&request).status(), 200);
