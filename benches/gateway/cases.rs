@@ -63,7 +63,7 @@ const fn calls(
 }
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 15] = [
+pub(crate) const CASES: [Case; 17] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
@@ -105,6 +105,11 @@ pub(crate) const CASES: [Case; 15] = [
         cpu_goal: Some(1.4),
     },
     Case {
+        name: "spool-encrypted",
+        work: Work::Spool(Target::SpoolEncrypted),
+        cpu_goal: None,
+    },
+    Case {
         name: "backlog",
         work: Work::Backlog(Target::Spool),
         cpu_goal: None,
@@ -112,6 +117,11 @@ pub(crate) const CASES: [Case; 15] = [
     Case {
         name: "backlog-batch",
         work: Work::Backlog(Target::SpoolBatch),
+        cpu_goal: None,
+    },
+    Case {
+        name: "backlog-encrypted",
+        work: Work::Backlog(Target::SpoolEncrypted),
         cpu_goal: None,
     },
     Case {

@@ -9,7 +9,8 @@
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
 //! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
-//! `backlog-batch` what an outage left, delivered afterwards. `instructions`, which runs only by name, counts
+//! `backlog-batch` what an outage left, delivered afterwards; `spool-encrypted` and `backlog-encrypted` are the same
+//! in batches with `spool.encryption`. `instructions`, which runs only by name, counts
 //! those of a call with valgrind. It is not a test of behavior, and no figure of it fails a build: goals are only
 //! printed.
 

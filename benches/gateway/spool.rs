@@ -89,7 +89,7 @@ pub(crate) fn backlog(
 fn backend(subject: Target, address: SocketAddr, world: &World) -> Result<(Process, Folder)> {
     let folder = Folder::create("late-backend")?;
     let role = match subject {
-        Target::SpoolBatch => "batches",
+        Target::SpoolBatch | Target::SpoolEncrypted => "batches",
         _ => "backend",
     };
     let launch = Launch {

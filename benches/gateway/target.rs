@@ -6,8 +6,10 @@ use bench_support::load::ACCESS_KEY;
 use bench_support::process::{Cpu, Folder, Launch, Process, free_addresses};
 use bench_support::world::World;
 use monitor_model::PatternSet;
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,8 @@ pub(crate) enum Target {
     Spool,
     /// The same to a backend that takes batches.
     SpoolBatch,
+    /// The same with an encrypted spool.
+    SpoolEncrypted,
 }
 
 /// The application of sync mode.
@@ -52,6 +56,7 @@ impl Target {
             Self::SyncHttp => "sync-http",
             Self::Spool => "spool",
             Self::SpoolBatch => "spool-batch",
+            Self::SpoolEncrypted => "spool-encrypted",
         }
     }
 
@@ -220,7 +225,7 @@ fn monitoring(target: Target, world: &World) -> Vec<(&'static str, String)> {
         Target::SyncAll => vec![application],
         Target::SyncHttp => vec![application, url(world.backend)],
         Target::Spool => vec![url(world.backend)],
-        Target::SpoolBatch => vec![url(world.batches)],
+        Target::SpoolBatch | Target::SpoolEncrypted => vec![url(world.batches)],
         _ => Vec::new(),
     }
 }
@@ -240,7 +245,15 @@ fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {
 
 fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
     let config = folder.join("monitor.yaml");
-    std::fs::write(&config, configuration(target))?;
+    let mut text = configuration(target);
+    if target == Target::SpoolEncrypted {
+        let key = key_file(folder)?;
+        text.push_str(&format!(
+            "spool: {{encryption: {{key_file: {}}}}}\n",
+            key.display()
+        ));
+    }
+    std::fs::write(&config, text)?;
     let arguments = [target.command(), "--config", &config.to_string_lossy()];
     Ok((
         std::env::var_os(PROGRAM)
@@ -261,6 +274,19 @@ fn under_callgrind(
         "valgrind".into(),
         before.into_iter().chain(arguments).collect(),
     )
+}
+
+/// A key for the spool's files, which nobody else may read.
+fn key_file(folder: &Path) -> Result<PathBuf> {
+    let path = folder.join("spool.key");
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.write_all("0123456789abcdef".repeat(4).as_bytes())?;
+    Ok(path)
 }
 
 /// One worker thread and no access line, as the bare proxy has; the rest is the default.
