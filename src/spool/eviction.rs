@@ -2,9 +2,10 @@
 //! (CONTRACT 23), and what is lost with them. Pure decisions; [`super::state`] carries them out.
 
 use super::frames::reader::{FrameReader, NextFrame};
-use super::segment::SegmentId;
+use super::segment::{self, SegmentId};
 use super::segment_index::{SegmentEntry, SegmentIndex};
 use super::shares::Share;
+use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -70,17 +71,31 @@ pub(super) struct UnreadSegment {
     pub(super) reason: DropReason,
 }
 
-impl UnreadSegment {
-    /// Counts the records that are lost with the file.
-    pub(super) fn count(&self, path: &Path) -> Option<Dropped> {
-        let lost = match count_frames(path) {
-            Ok(frames) => frames.saturating_sub(self.known),
+impl Evicted {
+    /// Counts the records that are lost with the file, unless they were counted when it was dropped.
+    ///
+    /// # Errors
+    /// When the system lets no file be opened for now: they are to be counted later.
+    pub(super) fn count_lost(&self, folder: &Path) -> io::Result<Option<Dropped>> {
+        let Some(unread) = &self.unread else {
+            return Ok(None);
+        };
+        let lost = match count_frames(&segment::path(folder, self.segment)) {
+            Ok(frames) => frames.saturating_sub(unread.known),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) if are_too_many_open(&error) => return Err(error),
             // It cannot be told how many they are: it is one at least.
             Err(_) => 1,
         };
-        Dropped::new(self.reason, lost)
+        Ok(Dropped::new(unread.reason, lost))
     }
+}
+
+fn are_too_many_open(error: &io::Error) -> bool {
+    let of_system = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+    of_system
+        .iter()
+        .any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))
 }
 
 /// The frames of a segment, with those that are damaged.

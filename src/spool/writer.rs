@@ -302,12 +302,14 @@ impl Writer {
         if let Err(error) = self.core.sequence_file().sync() {
             self.core.log_disk_error(&error);
         }
-        while let Some(evicted) = self.upkeep.evicted.pop_front() {
-            let Evicted { segment, unread } = evicted;
-            if let Some(unread) = unread {
-                let path = segment::path(&self.folder, segment);
-                self.core.log_dropped(unread.count(&path));
+        while let Some(evicted) = self.upkeep.evicted.front() {
+            match evicted.count_lost(&self.folder) {
+                Ok(lost) => self.core.log_dropped(lost),
+                // Later: the next process reads what is still there when this one ends.
+                Err(error) => return self.core.log_disk_error(&error),
             }
+            let segment = evicted.segment;
+            self.upkeep.evicted.pop_front();
             self.remove(segment);
         }
     }

@@ -19,10 +19,13 @@ use std::path::Path;
 /// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
 const MAX_KEYS: usize = 10_000;
 
-/// A file whose end is known to be a place for further letters.
+/// A file as it was when it was read or written last. What is lost of it since then has its numbers still, and the
+/// next process that reads it sees how many letters that is.
 #[derive(Clone)]
 pub(super) struct KnownFile {
     identity: (u64, u64),
+    length: u64,
+    /// Where further letters begin; what is behind it is the torn end of a write.
     bytes: u64,
     /// Writes its frames; None for a file of the first format.
     writer: Option<FrameWriter>,
@@ -74,7 +77,8 @@ impl KnownFile {
             // The directory entry has to survive a crash too: the records are about to leave their segments.
             disk::sync_folder(path.parent().unwrap_or(path))?;
         }
-        known.bytes = file.about()?.bytes;
+        known.length = file.about()?.bytes;
+        known.bytes = known.length;
         Ok(known)
     }
 
@@ -83,18 +87,37 @@ impl KnownFile {
     fn of(known: Option<Self>, path: &Path, keys: &Keyring, file: &File) -> io::Result<Self> {
         let about = file.about()?;
         let is_as_left =
-            |known: &Self| (known.identity, known.bytes) == (about.identity, about.bytes);
-        if let Some(known) = known.filter(is_as_left) {
-            return Ok(known);
-        }
-        let mut reader = FrameReader::open(path, keys).inspect_err(|error| {
-            if error.kind() == io::ErrorKind::InvalidData {
-                // Not a file of dead letters. It is counted when the store reads it.
-                let _ = damage::rename(path);
+            |known: &Self| (known.identity, known.length) == (about.identity, about.bytes);
+        let known = match known.filter(is_as_left) {
+            Some(known) => known,
+            None => Self::read(path, keys).inspect_err(|error| {
+                if error.kind() == ErrorKind::InvalidData {
+                    // Not a file of dead letters. It is counted when the store reads it.
+                    let _ = damage::rename(path);
+                }
+            })?,
+        };
+        if known.bytes < about.bytes {
+            if known.is_of_first_format() {
+                // It may be a damaged letter. It is counted when the store reads the file.
+                damage::keep_end(path, known.bytes)?;
             }
-        })?;
+            file.set_length(known.bytes)?;
+        }
+        Ok(known)
+    }
+
+    fn is_of_first_format(&self) -> bool {
+        self.writer.is_none() && self.bytes > 0
+    }
+
+    /// Reads where further letters begin.
+    pub(super) fn read(path: &Path, keys: &Keyring) -> io::Result<Self> {
+        let about = disk::about(path)?;
+        let mut reader = FrameReader::open(path, keys)?;
         let mut known = Self {
             identity: about.identity,
+            length: about.bytes,
             bytes: about.bytes,
             writer: writer_of(reader.format(), keys)?,
             next_ordinal: 0,
@@ -111,17 +134,9 @@ impl KnownFile {
                 }
                 NextFrame::Damaged(_) => {}
                 NextFrame::Torn(at) => known.bytes = at,
-                NextFrame::End => break,
+                NextFrame::End => return Ok(known),
             }
         }
-        if known.bytes < about.bytes {
-            if reader.format() == Format::First {
-                // It may be a damaged letter. It is counted when the store reads the file.
-                damage::keep_end(path, known.bytes)?;
-            }
-            file.set_length(known.bytes)?;
-        }
-        Ok(known)
     }
 }
 

@@ -68,7 +68,7 @@ struct ClassFiles {
     overhead: u64,
     newer: FileUsage,
     older: FileUsage,
-    /// The newer file as this process left it.
+    /// The newer file as this process found or left it.
     known: Option<KnownFile>,
 }
 
@@ -224,7 +224,9 @@ impl DeadLetterStore {
     fn reload(&mut self) {
         let keys = self.folder.keys();
         for files in &mut self.classes {
-            files.newer = FileUsage::read(&self.folder.join(files.class.newer()), keys);
+            let newer = self.folder.join(files.class.newer());
+            files.newer = FileUsage::read(&newer, keys);
+            files.known = KnownFile::read(&newer, keys).ok();
             files.older = FileUsage::read(&self.folder.join(files.class.older()), keys);
         }
         self.size = files::size(&self.folder);

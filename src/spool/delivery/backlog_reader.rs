@@ -116,10 +116,10 @@ impl BacklogReader {
         }
         match &frames.reached {
             Reached::Damage(place) => {
-                self.skip_damage(&mut state, frames, place);
+                self.skip_damage(&mut state, frames.start, place.clone());
                 true
             }
-            Reached::End => state.end_of_segment(frames.start.position.segment, frames.end),
+            Reached::End => self.end_segment(&mut state, frames),
             Reached::Limit | Reached::Refused => true,
         }
     }
@@ -179,12 +179,26 @@ impl BacklogReader {
         true
     }
 
-    /// Moves the backlog behind bytes that are no frame, and counts the records that were there as far as no later
-    /// frame tells how many they were.
-    fn skip_damage(&self, state: &mut State, frames: &Frames, place: &Range<u64>) {
-        let mut cursor = frames.start;
+    /// Goes on behind a segment in which nothing readable is left; false if there is nothing more to do now.
+    fn end_segment(&self, state: &mut State, frames: &Frames) -> bool {
+        let segment = frames.start.position.segment;
+        match state.lacking_from(segment, frames.end) {
+            // It was longer when its records were counted.
+            Some(cursor) => {
+                let place = cursor.offset..frames.end.max(cursor.offset);
+                self.skip_damage(state, cursor, place);
+                true
+            }
+            None => state.end_of_segment(segment, frames.end),
+        }
+    }
+
+    /// Moves the backlog from the cursor behind bytes that are no frame, and counts the records that were there as
+    /// far as no later frame tells how many they were.
+    fn skip_damage(&self, state: &mut State, cursor: ReadCursor, place: Range<u64>) {
+        let mut cursor = cursor;
         self.keep_damaged(cursor.position.segment, place.clone());
-        if place.end == frames.end && !state.has_more(cursor.position.segment, frames.end) {
+        if !state.has_more(cursor.position.segment, place.end) {
             let count = state.skip_damaged_end(cursor.position);
             self.log_lost(cursor.position.segment, count);
         }

@@ -513,6 +513,18 @@ impl State {
         }
     }
 
+    /// Where a segment that takes no more records lacks some that it had, if nothing more can be read in it and
+    /// `end` of its bytes are in its file.
+    pub(super) fn lacking_from(&self, segment: SegmentId, end: u64) -> Option<ReadCursor> {
+        let cursor = self.backlog.filter(|_| self.reads_in(segment))?;
+        let is_whole = segment != self.current && !self.has_more(segment, end);
+        let records = self.index.get(segment)?.records();
+        let mut lacking = (cursor.position.ordinal..records)
+            .map(|ordinal| RecordPosition { segment, ordinal })
+            .filter(|position| self.index.is_readable(*position));
+        (is_whole && lacking.next().is_some()).then_some(cursor)
+    }
+
     /// Nothing readable is left in a segment, of which `end` bytes are in its file. True if reading goes
     /// on in the next segment.
     pub(super) fn end_of_segment(&mut self, segment: SegmentId, end: u64) -> bool {

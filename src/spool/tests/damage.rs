@@ -1,8 +1,11 @@
 //! What damaged files cost a spool that opens them (CONTRACT 23).
 
+use super::samples::sample_record;
 use super::*;
+use crate::spool::disk::simulated;
 use crate::spool::frames::format::HEADER;
-use crate::spool::frames::tests::{append_to, to_first_format};
+use crate::spool::frames::tests::{append_to, segment_of, to_first_format};
+use crate::spool::segment_index::RecordPosition;
 
 /// A folder with a segment that holds the prompts of so many exchanges.
 async fn left_behind(exchanges: u128) -> Folder {
@@ -219,5 +222,46 @@ async fn contract_23_a_lost_sector_at_the_end_is_no_torn_end() {
         let lost = again.metric("monitor_spool_lost_total{reason=\"damaged\"}");
         assert_eq!(lost, 1.0, "one at least");
         again.close().await;
+    }
+}
+
+#[tokio::test]
+async fn contract_23_records_that_memory_had_no_room_for_are_lost_with_their_segment_and_said() {
+    for is_gone in [false, true] {
+        let folder = simulated::start(1, 0);
+        let mut content = Vec::new();
+        record_codec::encode(&sample_record(1), &mut content);
+        segment_of(&folder, 1, &[&content[..]; 5]);
+        let bounds = SpoolBounds {
+            memory: 1,
+            ..BOUNDS
+        };
+        let (backend, metrics) = (Arc::<Backend>::default(), Arc::new(Metrics::new().unwrap()));
+        let opened = Spool::assemble(&folder.clone().into(), bounds, backend, metrics.clone());
+        let (spool, _delivery, mut writer) = opened.unwrap();
+        writer.round();
+        let figures = spool.core.lock().figures(0);
+        // The next one was read and counted.
+        assert_eq!((figures.in_memory, figures.records), (1, 2));
+        let path = segment::path(&folder, 1);
+        let length = usize::try_from(disk::about(&path).unwrap().bytes).unwrap();
+        match is_gone {
+            true => disk::remove(&path).unwrap(),
+            false => disk::open_update(&path)
+                .unwrap()
+                .write_at(&vec![0; length], 0)
+                .unwrap(),
+        }
+        let position = RecordPosition {
+            segment: 1,
+            ordinal: 0,
+        };
+        let mut state = spool.core.lock();
+        state.finish(Some(position), figures.memory_bytes);
+        drop(state);
+        writer.round();
+        assert_eq!(spool.core.lock().figures(0).records, 0, "{is_gone}");
+        assert_eq!(metrics.spool.lost_so_far("damaged"), 1, "{is_gone}");
+        simulated::stop();
     }
 }

@@ -2,7 +2,8 @@
 //! another version (CONTRACT 23).
 
 use super::*;
-use crate::spool::frames::tests::append_to;
+use crate::spool::disk::simulated;
+use crate::spool::frames::tests::{append_to, segment_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_record() {
@@ -163,4 +164,26 @@ async fn contract_23_a_refused_record_stays_in_the_spool_until_its_letter_is_on_
     let again = World::open(left.path(), BOUNDS, 200);
     again.delivered(1).await;
     again.close().await;
+}
+
+#[tokio::test]
+async fn contract_23_a_segment_dropped_while_too_many_files_are_open_is_counted_later() {
+    let folder = simulated::start(1, 0);
+    segment_of(&folder, 1, &[b"one", b"two", b"three"]);
+    let bounds = SpoolBounds {
+        bytes: 6_000,
+        ..BOUNDS
+    };
+    let (backend, metrics) = (Arc::<Backend>::default(), Arc::new(Metrics::new().unwrap()));
+    let opened = Spool::assemble(&folder.clone().into(), bounds, backend, metrics.clone());
+    let (spool, _delivery, mut writer) = opened.unwrap();
+    spool.push(record(1, Stage::PreCall));
+    for (refused_opens, lost) in [(1, 0), (0, 3)] {
+        simulated::set_faults(|faults| faults.refused_opens = refused_opens);
+        writer.round();
+        assert_eq!(metrics.spool.lost_so_far("full"), lost);
+        let is_there = disk::about(&segment::path(&folder, 1)).is_ok();
+        assert_eq!(is_there, lost == 0);
+    }
+    simulated::stop();
 }

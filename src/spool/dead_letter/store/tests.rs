@@ -295,3 +295,23 @@ fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
         }
     }
 }
+
+#[test]
+fn contract_23_letters_lost_while_a_process_runs_are_said_by_the_next_one() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
+    let letters = (0..2).map(|at| letter(at, 422, "key"));
+    write(&mut store, letters.collect());
+    let mut running = DeadLetterStore::open(&folder.path().into(), 1 << 20);
+    // A lost sector looks like a write that never came.
+    let path = folder.path().join(RefusalClass::Record.newer());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[format::HEADER as usize..].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    write(&mut running, vec![letter(7, 422, "key")]);
+    assert_eq!(times(&folder), [7]);
+    let metrics = Metrics::new().unwrap();
+    let mut next = DeadLetterStore::open(&folder.path().into(), 1 << 20);
+    next.keep_damaged(&metrics).unwrap();
+    assert_eq!(metrics.spool.lost_so_far("damaged"), 2);
+}
