@@ -282,9 +282,8 @@ impl Writer {
             self.core.log_disk_error(&error);
         }
         let extent = self.dead_letters.measure();
-        if let Err(error) = self.dead_letters.keep_damaged(metrics) {
-            self.core.log_disk_error(&error);
-        }
+        let kept = self.dead_letters.keep_damaged(metrics);
+        kept.unwrap_or_else(|error| self.core.log_disk_error(&error));
         for (metric, value) in [
             (&metrics.spool.dead_letters, extent.letters),
             (&metrics.spool.dead_letter_bytes, extent.bytes),
@@ -299,9 +298,8 @@ impl Writer {
         }
         // The numbers in a removed file are remembered without it.
         self.note_sequence(latest);
-        if let Err(error) = self.core.sequence_file().sync() {
-            self.core.log_disk_error(&error);
-        }
+        let synced = self.core.sequence_file().sync();
+        synced.unwrap_or_else(|error| self.core.log_disk_error(&error));
         while let Some(evicted) = self.upkeep.evicted.front() {
             match evicted.count_lost(&self.folder) {
                 Ok(lost) => self.core.log_dropped(lost),

@@ -237,7 +237,7 @@ async fn contract_23_records_that_memory_had_no_room_for_are_lost_with_their_seg
             ..BOUNDS
         };
         let (backend, metrics) = (Arc::<Backend>::default(), Arc::new(Metrics::new().unwrap()));
-        let opened = Spool::assemble(&folder.clone().into(), bounds, backend, metrics.clone());
+        let opened = Spool::assemble(&folder.as_path().into(), bounds, backend, metrics.clone());
         let (spool, _delivery, mut writer) = opened.unwrap();
         writer.round();
         let figures = spool.core.lock().figures(0);

@@ -175,7 +175,7 @@ async fn contract_23_a_segment_dropped_while_too_many_files_are_open_is_counted_
         ..BOUNDS
     };
     let (backend, metrics) = (Arc::<Backend>::default(), Arc::new(Metrics::new().unwrap()));
-    let opened = Spool::assemble(&folder.clone().into(), bounds, backend, metrics.clone());
+    let opened = Spool::assemble(&folder.as_path().into(), bounds, backend, metrics.clone());
     let (spool, _delivery, mut writer) = opened.unwrap();
     spool.push(record(1, Stage::PreCall));
     for (refused_opens, lost) in [(1, 0), (0, 3)] {
