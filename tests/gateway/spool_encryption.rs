@@ -5,6 +5,7 @@ use crate::attachments::HEADER;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::Permissions;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -35,8 +36,9 @@ fn gateway(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>, keys: &
 /// A call of this user, with files that nobody fetches while the backend is away.
 fn call(stack: &Stack, user: &str) {
     let body = json!({"model": "m", "messages": [{"role": "user", "content": PROMPT}]});
+    let host = support::fault::unresolvable_host();
     let files = json!([
-        {"url": format!("https://files.invalid/{FILE}")},
+        {"url": format!("https://{host}/{FILE}")},
         {"content_base64": INLINE, "name": "b"},
     ]);
     let request = Request::chat(body.to_string())
@@ -76,19 +78,33 @@ fn spool(action: &str, folder: &Folder) -> Value {
     serde_json::from_slice(&said.stdout).unwrap()
 }
 
-/// Every file below a folder, with its content.
+/// Every file below a folder, with its content. A running gateway may remove any of them meanwhile.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false if path.is_file() => found.push((path.clone(), std::fs::read(&path).unwrap())),
-            false => {}
+    let entries = unless_gone(std::fs::read_dir(folder));
+    for entry in entries.into_iter().flatten() {
+        let Some(entry) = unless_gone(entry) else {
+            continue;
+        };
+        let (path, kind) = (entry.path(), unless_gone(entry.file_type()));
+        match kind {
+            Some(kind) if kind.is_dir() => found.extend(files(&path)),
+            Some(kind) if kind.is_file() => {
+                let content = unless_gone(std::fs::read(&path));
+                found.extend(content.map(|content| (path, content)));
+            }
+            _ => {}
         }
     }
     found.sort();
     found
+}
+
+fn unless_gone<T>(result: io::Result<T>) -> Option<T> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        result => Some(result.unwrap()),
+    }
 }
 
 /// Which of the secrets stand in a file of the data folder.

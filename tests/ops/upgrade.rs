@@ -311,9 +311,8 @@ fn contract_23_an_upgrade_hands_encrypted_records_on_also_to_a_process_with_a_ne
         (stack.metric("monitor_spool_records") == 4.0).then_some(())
     });
     backend.recovers();
-    backend.forget();
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for post in backend.await_calls(4) {
+    for post in backend.await_accepted(4) {
         *seen.entry(post.exchange().to_owned()).or_default() += 1;
     }
     assert_eq!(Vec::from_iter(seen.into_values()), [2, 2]);
@@ -344,7 +343,6 @@ fn contract_23_dead_letters_of_the_process_before_are_the_next_ones() {
     }
     await_end(stack.process.id() as i32);
     backend.recovers();
-    backend.forget();
     let replay = Command::new(env!("CARGO_BIN_EXE_monitor"))
         .env_clear()
         .args(["spool", "replay", "--dir"])
@@ -355,7 +353,7 @@ fn contract_23_dead_letters_of_the_process_before_are_the_next_ones() {
         String::from_utf8_lossy(&replay.stdout),
         "6 dead letters put back\n"
     );
-    assert_eq!(backend.await_posts(3).len(), 6);
+    assert_eq!(backend.await_accepted(6).len(), 6);
     await_letters(0);
 }
 

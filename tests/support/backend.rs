@@ -70,10 +70,16 @@ impl Backend {
         let well = Arc::new(AtomicBool::new(false));
         let recovered = well.clone();
         let script = move |peer: &mut super::server::Peer| {
-            while peer.read_request().is_some() {
+            while let Some(request) = peer.read_request() {
+                let manner = match recovered.load(Ordering::Relaxed) {
+                    true => Manner::Answers,
+                    false => manner,
+                };
                 match manner {
-                    _ if recovered.load(Ordering::Relaxed) => peer.send(json(200, VERDICT)),
-                    Manner::Answers => peer.send(json(200, VERDICT)),
+                    Manner::Answers => {
+                        peer.note_accepted(request);
+                        peer.send(json(200, VERDICT));
+                    }
                     Manner::Refuses(status) => peer.send(json(status, REFUSAL)),
                     Manner::Hangs => {
                         peer.closed_within(super::PATIENCE * 4);
@@ -241,6 +247,16 @@ impl Backend {
     pub fn await_calls(&self, count: usize) -> Vec<Call> {
         self.server.ledger.wait(&format!("{count} calls"), |seen| {
             let calls = calls_of(&seen.requests);
+            (calls.len() >= count).then_some(calls)
+        })
+    }
+
+    /// Waits for that many calls that a backend [of some manner](Self::that) answered with success.
+    #[track_caller]
+    pub fn await_accepted(&self, count: usize) -> Vec<Call> {
+        let what = format!("{count} accepted calls");
+        self.server.ledger.wait(&what, |seen| {
+            let calls = calls_of(&seen.accepted);
             (calls.len() >= count).then_some(calls)
         })
     }

@@ -30,6 +30,8 @@ pub struct Seen {
     pub heads: Vec<Head>,
     /// Requests read to their end.
     pub requests: Vec<Received>,
+    /// Those of them that the script noted as answered with success.
+    pub accepted: Vec<Received>,
 }
 
 /// [`Seen`] under a lock that can be waited on.
@@ -64,6 +66,7 @@ impl Ledger {
     pub fn forget(&self) {
         let mut seen = self.seen.lock().unwrap();
         (seen.heads, seen.requests) = (Vec::new(), Vec::new());
+        seen.accepted = Vec::new();
     }
 
     fn note(&self, change: impl FnOnce(&mut Seen)) {
@@ -186,6 +189,11 @@ impl Peer {
         };
         self.ledger.note(|seen| seen.requests.push(request.clone()));
         Some(request)
+    }
+
+    /// Notes that this request is answered with success.
+    pub fn note_accepted(&self, request: Received) {
+        self.ledger.note(|seen| seen.accepted.push(request));
     }
 
     /// Reads a piece of the body of about that size.

@@ -85,7 +85,7 @@ pub(super) fn read_with(bytes: &[u8], keys: &Keyring) -> Option<Found> {
     read_with_in(&Folder::new(), bytes, keys)
 }
 
-fn read_with_in(folder: &Folder, bytes: &[u8], keys: &Keyring) -> Option<Found> {
+pub(super) fn read_with_in(folder: &Folder, bytes: &[u8], keys: &Keyring) -> Option<Found> {
     let file = folder.path().join("x");
     std::fs::write(&file, bytes).unwrap();
     let mut reader = FrameReader::open(&file, keys).ok()?;
