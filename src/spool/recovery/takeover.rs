@@ -116,12 +116,15 @@ fn copy_unacked(
                 expected = expected.max(missing.end.saturating_add(1));
                 (0, missing)
             }
+            NextFrame::Damaged(place) if place.end == end => {
+                (place.end - place.start, lost_end(expected, &acked))
+            }
             // Where the next frame does not tell how many were damaged, it was one at least.
-            NextFrame::Damaged(place) if place.end == end || !reader.format().has_ordinals() => {
+            NextFrame::Damaged(place) if !reader.format().has_ordinals() => {
                 (place.end - place.start, expected..expected + 1)
             }
             NextFrame::Damaged(place) => (place.end - place.start, 0..0),
-            NextFrame::Torn(at) if !may_be_torn => (end - at, expected..expected + 1),
+            NextFrame::Torn(at) if !may_be_torn => (end - at, lost_end(expected, &acked)),
             NextFrame::End | NextFrame::Torn(_) => return Ok(()),
         };
         if damaged > 0 {
@@ -145,6 +148,12 @@ fn copy_unacked(
     }
 }
 
+/// The records from this one on that were lost with the end of a segment: one at least that is not acknowledged.
+fn lost_end(from: u32, acked: &HashSet<u32>) -> Range<u32> {
+    let first = (from..).find(|ordinal| !acked.contains(ordinal));
+    from..first.unwrap_or(from).saturating_add(1)
+}
+
 /// Counts the damaged frames with these ordinals that were not acknowledged.
 fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Metrics) {
     let lost = missing.filter(|ordinal| !acked.contains(ordinal));
@@ -158,6 +167,7 @@ fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Me
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::spool::frames::format::HEADER;
     use crate::spool::frames::tests::{contents, segment_of};
     use crate::spool::record_codec;
     use crate::spool::tests::samples::sample_record;
@@ -223,6 +233,26 @@ mod tests {
                 .ordinals,
             [2]
         );
+    }
+
+    #[test]
+    fn contract_23_the_end_of_a_segment_taken_over_that_is_lost_behind_acknowledged_records_is_said()
+     {
+        let base = Folder::unmade();
+        let (from, to) = (base.path().join("a"), base.path().join("b"));
+        drop(lock(&from).unwrap());
+        std::fs::create_dir_all(&to).unwrap();
+        segment_of(&from, 1, &[b"one", b"two", b"three"]);
+        segment_of(&from, 2, &[b"four"]);
+        ack_log::append(&from, 1, &[0, 1]).unwrap();
+        let path = segment::path(&from, 1);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[HEADER as usize..].fill(0);
+        std::fs::write(&path, &bytes).unwrap();
+        let metrics = Metrics::new().unwrap();
+        let taken = take_over(&from, &to.as_path().into(), &metrics);
+        assert_eq!(taken.unwrap(), Some(1));
+        assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
     }
 
     #[test]

@@ -496,14 +496,19 @@ impl State {
     /// Nothing is readable from this position to the end of its segment. Gives how many records were still to be
     /// delivered, as far as that is known.
     pub(super) fn skip_damaged_end(&mut self, from: RecordPosition) -> u64 {
-        let known = self
-            .index
-            .get(from.segment)
-            .map_or(0, |entry| entry.records());
+        let entry = self.index.get(from.segment);
+        let known = entry.map_or(0, |entry| entry.records());
+        let is_unread = entry.is_some_and(|entry| entry.known_if_unread().is_some());
+        // A segment of an earlier process does not tell how many records it had: it was one at least that the backend
+        // has not acknowledged.
+        let is_owed = |ordinal: &u32| {
+            let ordinal = *ordinal;
+            !is_unread || self.index.is_readable(RecordPosition { ordinal, ..from })
+        };
+        let first = (from.ordinal..).find(is_owed).unwrap_or(from.ordinal);
         #[cfg(test)]
         super::witness::gives_up_from(from);
-        // A segment of an earlier process does not tell how many records it had: it was one at least.
-        self.skip_damaged(from, known.max(from.ordinal + 1))
+        self.skip_damaged(from, known.max(first + 1))
     }
 
     /// Continues the backlog at `cursor`, unless its segment was retired while its frames were enqueued.

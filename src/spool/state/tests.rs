@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::spool::segment_index::SegmentFile;
 use crate::spool::sequence::Latest;
 use crate::spool::tests::samples::sample_record;
 use std::time::Duration;
@@ -229,4 +230,18 @@ fn a_key_alone_has_the_whole_spool_and_invented_keys_count_as_one() {
             None
         );
     }
+}
+
+#[test]
+fn contract_23_an_end_that_is_lost_behind_acknowledged_records_costs_one_at_least() {
+    let mut index = SegmentIndex::default();
+    let file = SegmentFile {
+        bytes: 1_000,
+        begun_ms: 0,
+        last_ms: 0,
+    };
+    index.add_recovered(1, file, &[0, 1]);
+    let mut state = state(unbounded(), 1 << 20, true);
+    state.index = index;
+    assert_eq!(state.skip_damaged_end(position(0)), 1);
 }

@@ -178,7 +178,7 @@ async fn contract_23_a_segment_dropped_while_too_many_files_are_open_is_counted_
     let opened = Spool::assemble(&folder.as_path().into(), bounds, backend, metrics.clone());
     let (spool, _delivery, mut writer) = opened.unwrap();
     spool.push(record(1, Stage::PreCall));
-    for (refused_opens, lost) in [(1, 0), (0, 3)] {
+    for (refused_opens, lost) in [(u64::MAX, 0), (0, 3)] {
         simulated::set_faults(|faults| faults.refused_opens = refused_opens);
         writer.round();
         assert_eq!(metrics.spool.lost_so_far("full"), lost);
