@@ -345,8 +345,10 @@ impl Drop for Stack {
     /// A failing test shows what the binary logged.
     fn drop(&mut self) {
         if std::thread::panicking() {
+            // Its sockets close before its end can be seen.
+            let stderr = self.stderr();
             let ended = self.process.exited();
-            eprintln!("--- stderr of monitor ({ended:?}) ---\n{}", self.stderr());
+            eprintln!("--- stderr of monitor ({ended:?}) ---\n{stderr}");
         }
     }
 }
