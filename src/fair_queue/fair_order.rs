@@ -26,7 +26,7 @@ const MOST_PASSING: u32 = 1;
 /// Jobs that start or have to wait together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobClass {
-    /// Jobs that may take a kept place.
+    /// Jobs that may take a reserved place.
     Short,
     /// Jobs that take common places only.
     Long,

@@ -2,22 +2,24 @@
 //! grows with its cost and has an end.
 //!
 //! - Jobs that somebody awaits go before those that nobody awaits; these get at least every fifth turn.
-//! - The kept places are for awaited short jobs: however many long ones or deferred ones there are, a short
+//! - The reserved places are for awaited short jobs: however many long ones or deferred ones there are, a short
 //!   check waits for other short checks only.
-//! - While places are kept, the short jobs of one access key have not all of them, and no access key has more
-//!   than its part of what may wait. Its own long jobs hold up none of its short ones.
+//! - While places are reserved, no access key takes all of them with its short jobs, and none queues more than
+//!   its part of the bound. Its own long jobs hold up none of its short ones.
 //! - While nobody waits, short jobs take their place without a lock ([`QuickPlaces`]).
 
 mod limits;
+mod state;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use limits::TurnLimits;
 
 use super::claim::{Claim, Urgency};
-use super::fair_order::{FairQueue, JobClass, OpenClasses, Ticket};
+use super::fair_order::{JobClass, Ticket};
 use super::quick_places::QuickPlaces;
-use std::collections::{HashMap, HashSet};
+use state::{State, View};
+use std::collections::HashSet;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +27,10 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Awaited jobs in a row while deferred ones wait.
-const MOST_AWAITED_IN_A_ROW: u32 = 4;
+/// A job that waits for a place.
+type Waiter = state::Waiter<oneshot::Sender<Turn>>;
+
+type WaitingState = State<oneshot::Sender<Turn>>;
 
 /// Why a job gets no turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -55,7 +59,7 @@ pub(crate) struct TurnFigures {
 pub(crate) struct Turns {
     limits: TurnLimits,
     quick: QuickPlaces,
-    state: Mutex<State>,
+    state: Mutex<WaitingState>,
 }
 
 /// A place, taken until it is dropped.
@@ -73,36 +77,6 @@ enum Place {
 struct QuickTurn<'a> {
     turns: &'a Arc<Turns>,
     place: u32,
-}
-
-/// What is taken or waits under the lock. While that is anything, the quick places are closed.
-#[derive(Default)]
-struct State {
-    running: usize,
-    /// Running jobs that may not take a kept place.
-    unkept: usize,
-    holders: HashMap<u64, Holder>,
-    awaited: FairQueue<Waiter>,
-    deferred: FairQueue<Waiter>,
-    awaited_in_a_row: u32,
-    waiting_cost: u64,
-}
-
-/// What one access key has.
-#[derive(Default)]
-struct Holder {
-    running: usize,
-    /// Running jobs that may take a kept place.
-    short: usize,
-    waiting: usize,
-    waiting_cost: u64,
-}
-
-struct Waiter {
-    claim: Claim,
-    cost: u64,
-    class: JobClass,
-    granted: oneshot::Sender<Turn>,
 }
 
 /// A job in the queue, which leaves it when this is dropped.
@@ -278,7 +252,7 @@ impl Turns {
     }
 
     /// Changes what is taken or waits, and starts what has a place then.
-    fn change(self: &Arc<Self>, change: impl FnOnce(&mut State)) {
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut WaitingState)) {
         let mut state = self.lock();
         change(&mut state);
         let started = state.start(self.view());
@@ -288,7 +262,7 @@ impl Turns {
     }
 
     /// Under the lock.
-    fn open_if_idle(&self, state: &State) {
+    fn open_if_idle(&self, state: &WaitingState) {
         if state.running == 0 && state.waiting() == 0 {
             self.quick.open();
         }
@@ -301,147 +275,8 @@ impl Turns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WaitingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn queue(&mut self, urgency: Urgency) -> &mut FairQueue<Waiter> {
-        match urgency {
-            Urgency::Awaited => &mut self.awaited,
-            Urgency::Deferred => &mut self.deferred,
-        }
-    }
-
-    fn waiting(&self) -> usize {
-        self.awaited.len() + self.deferred.len()
-    }
-
-    fn push(&mut self, waiter: Waiter) -> Ticket {
-        let Waiter {
-            claim, cost, class, ..
-        } = waiter;
-        let holder = self.holders.entry(claim.tenant.holder).or_default();
-        holder.waiting += 1;
-        holder.waiting_cost = holder.waiting_cost.saturating_add(cost);
-        self.waiting_cost = self.waiting_cost.saturating_add(cost);
-        let queue = self.queue(claim.urgency);
-        queue.push(claim.tenant, class, cost, waiter)
-    }
-
-    /// Whether more waits than may. When all together are over the bound, those are refused that have more than
-    /// an equal part of it; one job of an access key may wait until twice as much does.
-    fn is_over(&self, limits: &TurnLimits, holder: u64) -> bool {
-        let Some(own) = self.holders.get(&holder) else {
-            return false;
-        };
-        let most = limits.waiting_cost;
-        if own.waiting == 1 {
-            return most == 0 || self.waiting() > 1 && self.waiting_cost > most.saturating_mul(2);
-        }
-        let part = most / self.holders.len().max(1) as u64;
-        own.waiting_cost > most / limits.parts
-            || self.waiting_cost > most && own.waiting_cost > part
-            || self.waiting_cost > most.saturating_mul(2)
-    }
-
-    /// Starts what has a place, and returns it.
-    fn start(&mut self, view: View<'_>) -> Vec<Waiter> {
-        std::iter::from_fn(|| self.start_one(view)).collect()
-    }
-
-    fn start_one(&mut self, view: View<'_>) -> Option<Waiter> {
-        let open = view.open_classes(self)?;
-        let order = match self.awaited_in_a_row < MOST_AWAITED_IN_A_ROW {
-            true => [Urgency::Awaited, Urgency::Deferred],
-            false => [Urgency::Deferred, Urgency::Awaited],
-        };
-        let mut next = |urgency| {
-            let Self {
-                holders,
-                awaited,
-                deferred,
-                ..
-            } = &mut *self;
-            let queue = match urgency {
-                Urgency::Awaited => awaited,
-                Urgency::Deferred => deferred,
-            };
-            queue.next(open, |holder| view.is_held_back(holders, holder))
-        };
-        let waiter = order.into_iter().find_map(&mut next)?;
-        self.awaited_in_a_row = match waiter.claim.urgency {
-            Urgency::Awaited => self.awaited_in_a_row.saturating_add(1),
-            Urgency::Deferred => 0,
-        };
-        let holder = waiter.claim.tenant.holder;
-        self.note_started(holder, waiter.class);
-        self.leave_queue(&waiter);
-        Some(waiter)
-    }
-
-    fn note_started(&mut self, holder: u64, class: JobClass) {
-        let own = self.holders.entry(holder).or_default();
-        own.running += 1;
-        self.running += 1;
-        match class {
-            JobClass::Short => own.short += 1,
-            JobClass::Long => self.unkept += 1,
-        }
-    }
-
-    fn note_ended(&mut self, holder: u64, class: JobClass) {
-        self.running -= 1;
-        if let Some(own) = self.holders.get_mut(&holder) {
-            own.running -= 1;
-            own.short -= usize::from(class == JobClass::Short);
-        }
-        self.unkept -= usize::from(class == JobClass::Long);
-        self.forget_idle(holder);
-    }
-
-    fn leave_queue(&mut self, waiter: &Waiter) {
-        self.waiting_cost = self.waiting_cost.saturating_sub(waiter.cost);
-        let holder = waiter.claim.tenant.holder;
-        if let Some(own) = self.holders.get_mut(&holder) {
-            own.waiting -= 1;
-            own.waiting_cost = own.waiting_cost.saturating_sub(waiter.cost);
-        }
-        self.forget_idle(holder);
-    }
-
-    fn forget_idle(&mut self, holder: u64) {
-        let own = self.holders.get(&holder);
-        if own.is_some_and(|own| own.running == 0 && own.waiting == 0) {
-            self.holders.remove(&holder);
-        }
-    }
-}
-
-/// What decides under the lock whether a job may start.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    limits: &'a TurnLimits,
-    quick: &'a QuickPlaces,
-}
-
-impl View<'_> {
-    /// The classes that have a place; None where there is none at all.
-    fn open_classes(self, state: &State) -> Option<OpenClasses> {
-        let running = state.running + self.quick.running();
-        let common = self.limits.common();
-        (running < self.limits.places).then_some(OpenClasses {
-            short: true,
-            long: state.unkept < common,
-        })
-    }
-
-    /// Whether the short jobs of a key have as many places as they may.
-    fn is_held_back(self, holders: &HashMap<u64, Holder>, holder: u64) -> bool {
-        let quick = self.quick.holders().filter(|it| *it == holder).count();
-        let own = holders.get(&holder).map_or(0, |own| own.short);
-        own + quick >= self.limits.common()
     }
 }
 

@@ -284,7 +284,7 @@ fn turn_limits(threads: Option<usize>) -> TurnLimits {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     TurnLimits {
         places: threads.unwrap_or_else(cores) + 1,
-        kept: 1,
+        reserved: 1,
         short: LONGEST_SHORT,
         waiting_cost: u64::MAX,
         parts: 1,

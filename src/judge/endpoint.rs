@@ -219,7 +219,7 @@ impl Endpoint {
 fn turn_limits(limits: &CallLimits) -> TurnLimits {
     TurnLimits {
         places: limits.concurrency,
-        kept: 0,
+        reserved: 0,
         short: u64::MAX,
         waiting_cost: QUANTUM.saturating_mul(limits.queue as u64),
         parts: 1,

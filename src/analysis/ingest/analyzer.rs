@@ -72,7 +72,7 @@ impl MessageAnalyzer {
             has_models,
             turns: Turns::new(TurnLimits {
                 places: cores + 1,
-                kept: 1,
+                reserved: 1,
                 short: SHORT,
                 waiting_cost: queue.waiting_bytes,
                 parts: PARTS,

@@ -4,10 +4,10 @@ use crate::fair_queue::claim::Urgency;
 use crate::fair_queue::fair_order::JobClass;
 use std::time::Duration;
 
-/// The wait is longer by a second for each so much of cost.
+/// Each such amount of cost adds a second to the wait.
 const COST_OF_A_SECOND: u64 = 1 << 20;
 
-/// Deferred jobs wait so many times as long.
+/// Deferred jobs wait this many times longer.
 const DEFERRED_PATIENCE: u32 = 3;
 
 /// How many jobs run and wait.
@@ -16,12 +16,12 @@ pub(crate) struct TurnLimits {
     /// Jobs that run at the same time.
     pub(crate) places: usize,
     /// Those of the places that only awaited short jobs take.
-    pub(crate) kept: usize,
+    pub(crate) reserved: usize,
     /// Jobs of at most this cost are short.
     pub(crate) short: u64,
     /// The cost of all jobs that wait.
     pub(crate) waiting_cost: u64,
-    /// One access key may have one of so many parts of it.
+    /// One access key may have 1/parts of it.
     pub(crate) parts: u64,
     /// How long an awaited job without cost waits at most.
     pub(crate) longest_wait: Duration,
@@ -37,7 +37,7 @@ impl TurnLimits {
         }
     }
 
-    /// Awaited short jobs may take a kept place.
+    /// Awaited short jobs may take a reserved place.
     pub(super) fn class(&self, urgency: Urgency, cost: u64) -> JobClass {
         match urgency == Urgency::Awaited && cost <= self.short {
             true => JobClass::Short,
@@ -47,6 +47,6 @@ impl TurnLimits {
 
     /// The places of all jobs but short awaited ones, and of the short ones of one access key.
     pub(super) fn common(&self) -> usize {
-        self.places.saturating_sub(self.kept).max(1)
+        self.places.saturating_sub(self.reserved).max(1)
     }
 }

@@ -12,7 +12,7 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const LIMITS: TurnLimits = TurnLimits {
     places: 3,
-    kept: 1,
+    reserved: 1,
     short: 256 * KIB,
     waiting_cost: 64 * MIB,
     parts: 4,
@@ -22,12 +22,12 @@ const LIMITS: TurnLimits = TurnLimits {
 type Taking = Pin<Box<dyn Future<Output = Result<Turn, NoTurn>> + Send>>;
 
 /// A job that has asked for a place.
-struct Asked {
+struct PendingTake {
     taking: Option<Taking>,
     taken: Option<Result<Turn, NoTurn>>,
 }
 
-impl Asked {
+impl PendingTake {
     fn of(turns: &Arc<Turns>, claim: Claim, cost: u64) -> Self {
         let turns = turns.clone();
         let mut asked = Self {
@@ -87,11 +87,15 @@ async fn long_and_deferred_jobs_leave_a_place_for_a_short_check() {
                 };
                 (0..6).map(move |_| tenant)
             })
-            .map(|claim| Asked::of(&turns, claim, 4 * MIB))
+            .map(|claim| PendingTake::of(&turns, claim, 4 * MIB))
             .collect();
-        let running: Vec<_> = flooding.iter_mut().filter_map(Asked::turn).collect();
+        let running: Vec<_> = flooding.iter_mut().filter_map(PendingTake::turn).collect();
         assert_eq!(running.len(), 2);
-        assert!(Asked::of(&turns, awaited(6), 100 * KIB).turn().is_some());
+        assert!(
+            PendingTake::of(&turns, awaited(6), 100 * KIB)
+                .turn()
+                .is_some()
+        );
     }
 }
 
@@ -99,17 +103,17 @@ async fn long_and_deferred_jobs_leave_a_place_for_a_short_check() {
 async fn a_place_that_comes_free_goes_to_the_key_that_had_nothing_waiting() {
     let turns = Turns::new(LIMITS);
     let mut flooding: Vec<_> = (0..40)
-        .map(|job| Asked::of(&turns, awaited(1 + job % 5), MIB))
+        .map(|job| PendingTake::of(&turns, awaited(1 + job % 5), MIB))
         .collect();
-    let mut running: Vec<_> = flooding.iter_mut().filter_map(Asked::turn).collect();
+    let mut running: Vec<_> = flooding.iter_mut().filter_map(PendingTake::turn).collect();
     assert_eq!(running.len(), 2);
     // Each of them has had its first job.
     for _ in 0..5 {
         drop(running.remove(0));
-        running.extend(flooding.iter_mut().filter_map(Asked::turn));
+        running.extend(flooding.iter_mut().filter_map(PendingTake::turn));
     }
-    let mut quiet = Asked::of(&turns, awaited(6), MIB);
-    let mut again = Asked::of(&turns, awaited(6), MIB);
+    let mut quiet = PendingTake::of(&turns, awaited(6), MIB);
+    let mut again = PendingTake::of(&turns, awaited(6), MIB);
     assert!(quiet.turn().is_none());
     drop(running.remove(0));
     assert!(quiet.turn().is_some());
@@ -121,13 +125,18 @@ async fn a_place_that_comes_free_goes_to_the_key_that_had_nothing_waiting() {
 #[tokio::test]
 async fn no_key_has_all_places_and_no_place_is_lost() {
     let turns = Turns::new(LIMITS);
-    let mut own: Vec<_> = (0..4).map(|_| Asked::of(&turns, awaited(1), KIB)).collect();
-    let running: Vec<_> = own.iter_mut().filter_map(Asked::turn).collect();
+    let mut own: Vec<_> = (0..4)
+        .map(|_| PendingTake::of(&turns, awaited(1), KIB))
+        .collect();
+    let running: Vec<_> = own.iter_mut().filter_map(PendingTake::turn).collect();
     assert_eq!(running.len(), 2);
-    let other = Asked::of(&turns, awaited(2), KIB).turn();
+    let other = PendingTake::of(&turns, awaited(2), KIB).turn();
     assert!(other.is_some());
     drop((running, other));
-    assert_eq!(own.iter_mut().skip(2).filter_map(Asked::turn).count(), 2);
+    assert_eq!(
+        own.iter_mut().skip(2).filter_map(PendingTake::turn).count(),
+        2
+    );
     drop(own);
     let idle = TurnFigures {
         places: 3,
@@ -140,13 +149,13 @@ async fn no_key_has_all_places_and_no_place_is_lost() {
 async fn deferred_jobs_go_last_and_are_not_starved() {
     let turns = Turns::new(TurnLimits {
         places: 1,
-        kept: 0,
+        reserved: 0,
         ..LIMITS
     });
-    let place = Asked::of(&turns, awaited(9), KIB).turn();
-    let mut late = Asked::of(&turns, deferred(1), KIB);
+    let place = PendingTake::of(&turns, awaited(9), KIB).turn();
+    let mut late = PendingTake::of(&turns, deferred(1), KIB);
     let mut checks: Vec<_> = (0..10)
-        .map(|_| Asked::of(&turns, awaited(2), KIB))
+        .map(|_| PendingTake::of(&turns, awaited(2), KIB))
         .collect();
     let mut turn = place;
     for done in 0.. {
@@ -155,7 +164,7 @@ async fn deferred_jobs_go_last_and_are_not_starved() {
             assert_eq!(done, 4, "four awaited jobs went before");
             break;
         }
-        turn = checks.iter_mut().find_map(Asked::turn);
+        turn = checks.iter_mut().find_map(PendingTake::turn);
         assert!(turn.is_some());
     }
 }
@@ -163,7 +172,7 @@ async fn deferred_jobs_go_last_and_are_not_starved() {
 #[tokio::test]
 async fn what_waits_is_bounded_for_each_key_and_for_all() {
     let turns = Turns::new(LIMITS);
-    let place = |holder| Asked::of(&turns, awaited(holder), 8 * MIB);
+    let place = |holder| PendingTake::of(&turns, awaited(holder), 8 * MIB);
     let mut all: Vec<_> = (0..2).map(|_| place(1)).collect();
     // A quarter of 64 MiB is two jobs.
     all.extend((0..2).map(|_| place(1)));
@@ -182,10 +191,10 @@ async fn a_wait_ends_and_leaves_nothing_behind() {
     let turns = Turns::new(TurnLimits {
         longest_wait: Duration::ZERO,
         places: 1,
-        kept: 0,
+        reserved: 0,
         ..LIMITS
     });
-    let place = Asked::of(&turns, awaited(1), KIB).turn();
+    let place = PendingTake::of(&turns, awaited(1), KIB).turn();
     let late = turns.take(awaited(2), KIB).await;
     assert_eq!(late.err(), Some(NoTurn::Late));
     let figures = turns.figures();
@@ -199,17 +208,17 @@ async fn a_wait_ends_and_leaves_nothing_behind() {
 async fn who_goes_away_gives_up_its_turn() {
     let turns = Turns::new(TurnLimits {
         places: 1,
-        kept: 0,
+        reserved: 0,
         ..LIMITS
     });
-    let place = Asked::of(&turns, awaited(1), KIB).turn();
-    let gone = Asked::of(&turns, awaited(2), KIB);
-    let granted = Asked::of(&turns, awaited(3), KIB);
+    let place = PendingTake::of(&turns, awaited(1), KIB).turn();
+    let gone = PendingTake::of(&turns, awaited(2), KIB);
+    let granted = PendingTake::of(&turns, awaited(3), KIB);
     drop(gone);
     drop(place);
     // Granted and never looked at.
     drop(granted);
-    assert!(Asked::of(&turns, awaited(4), KIB).turn().is_some());
+    assert!(PendingTake::of(&turns, awaited(4), KIB).turn().is_some());
 }
 
 #[test]
@@ -227,11 +236,13 @@ fn the_wait_grows_with_the_weight_and_with_patience() {
 #[tokio::test]
 async fn long_jobs_of_a_key_hold_up_none_of_its_short_ones() {
     let turns = Turns::new(LIMITS);
-    let mut long: Vec<_> = (0..4).map(|_| Asked::of(&turns, awaited(1), MIB)).collect();
-    let running: Vec<_> = long.iter_mut().filter_map(Asked::turn).collect();
+    let mut long: Vec<_> = (0..4)
+        .map(|_| PendingTake::of(&turns, awaited(1), MIB))
+        .collect();
+    let running: Vec<_> = long.iter_mut().filter_map(PendingTake::turn).collect();
     assert_eq!(running.len(), 2);
     // Others of its long ones wait before it.
-    assert!(Asked::of(&turns, awaited(1), KIB).turn().is_some());
+    assert!(PendingTake::of(&turns, awaited(1), KIB).turn().is_some());
 }
 
 #[tokio::test]
@@ -249,7 +260,7 @@ async fn a_place_that_was_taken_without_the_lock_goes_to_who_waits() {
     assert_eq!((figures.running, figures.holders), (2, 1));
     let kept = turns.try_take(awaited(2), KIB);
     let mut waits: Vec<_> = (1..=2)
-        .map(|holder| Asked::of(&turns, awaited(holder), KIB))
+        .map(|holder| PendingTake::of(&turns, awaited(holder), KIB))
         .collect();
     assert!(kept.is_some() && waits.iter_mut().all(|asked| asked.turn().is_none()));
     drop(quick);

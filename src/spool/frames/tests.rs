@@ -1,4 +1,6 @@
 //! Files of frames, whole, torn and damaged at every place.
+//!
+//! Long because: every test reads the same few files, which are made here.
 #![allow(clippy::unwrap_used)]
 
 use super::file_format::Format;

@@ -1,0 +1,103 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+fn used(memory: &MemoryBudget) -> i64 {
+    memory.gauges.as_ref().unwrap().used.get()
+}
+
+#[test]
+fn reservations_are_bounded_and_released() {
+    let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+    let (mut one, mut two) = (
+        MemoryReservation::new(&memory, 1),
+        MemoryReservation::new(&memory, 1),
+    );
+    one.grow(60).unwrap();
+    two.grow(40).unwrap();
+    assert!(one.grow(1).is_err());
+    drop(one);
+    two.grow(60).unwrap();
+    assert_eq!(used(&memory), 100);
+    two.release();
+    assert_eq!(used(&memory), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_finds_the_last_quarter_taken_asks_the_others_to_free_memory() {
+    let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+    let (mut slow, mut next) = (
+        MemoryReservation::new(&memory, 1),
+        MemoryReservation::new(&memory, 1),
+    );
+    slow.grow(80).unwrap();
+    assert!(memory.is_short());
+    let asked = async {
+        memory.requested().await;
+        slow.release();
+    };
+    let waits = next.grow_within(60, Duration::from_secs(60));
+    let ((), grown) = tokio::join!(asked, waits);
+    grown.unwrap();
+    assert!(!memory.is_short());
+    assert_eq!(used(&memory), 60);
+}
+
+#[test]
+fn a_copy_grows_in_steps_and_never_beyond_the_limit() {
+    let memory = MemoryBudget::new(200 << 10, &Metrics::new().unwrap());
+    let mut copy = MemoryReservation::new(&memory, 1);
+    copy.cover(16 << 10).unwrap();
+    assert_eq!(used(&memory), 0);
+    for length in (0..190 << 10).step_by(1000) {
+        copy.cover(length).unwrap();
+        assert!(length <= 16 << 10 || used(&memory) >= length as i64);
+    }
+    assert!(copy.cover(250 << 10).is_err());
+    drop(copy);
+    assert_eq!(used(&memory), 0);
+}
+
+#[test]
+fn however_many_keys_fill_the_memory_a_few_that_have_little_get_some() {
+    let memory = MemoryBudget::new(6_400, &Metrics::new().unwrap());
+    let call = |holder| MemoryReservation::new(&memory, holder);
+    let mut flooding: Vec<_> = (1..=50).map(call).collect();
+    for _ in 0..50 {
+        for reservation in &mut flooding {
+            let _ = reservation.grow(128);
+        }
+    }
+    let taken = used(&memory);
+    assert!((4_800..5_700).contains(&taken), "{taken}");
+    let mut quiet: Vec<_> = (51..=57).map(call).collect();
+    for reservation in &mut quiet {
+        reservation.grow(100).unwrap();
+    }
+    assert!(quiet[0].grow(50).is_err(), "no longer little");
+}
+
+#[tokio::test]
+async fn a_key_that_fills_the_memory_gives_way_to_another_that_wants_some() {
+    let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+    let call = |holder| MemoryReservation::new(&memory, holder);
+    let mut flooding: Vec<_> = (0..10).map(|_| call(1)).collect();
+    for reservation in &mut flooding {
+        reservation.grow(10).unwrap();
+    }
+    let mut quiet = call(2);
+    let wants = quiet.grow_within(20, Duration::from_secs(60));
+    let gives_way = async {
+        // Whatever it gives back, it does not get again while the other one waits.
+        for _ in 0..4 {
+            flooding.pop();
+            assert!(call(1).grow(10).is_err());
+            tokio::task::yield_now().await;
+        }
+    };
+    let (grown, ()) = tokio::join!(wants, gives_way);
+    grown.unwrap();
+    assert!(flooding[0].grow(10).is_err(), "more than half of it");
+    drop(quiet);
+    flooding[0].grow(40).unwrap();
+    assert_eq!(used(&memory), 100);
+}
