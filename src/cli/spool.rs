@@ -176,6 +176,7 @@ impl SpoolArgs {
                 "in_use": done.in_use,
                 "put_back": done.put_back,
                 "unreadable_bytes": done.unreadable_bytes,
+                "without_key": done.without_key,
             });
             return format!("{value}\n");
         }
@@ -186,9 +187,12 @@ impl SpoolArgs {
             ("files left as they are", done.left),
             ("files still in use", done.in_use),
             ("unreadable bytes", done.unreadable_bytes),
+            ("files without their key", done.without_key.len() as u64),
         ]
         .map(|(name, value)| format!("{name}: {value}\n"))
-        .concat()
+        .into_iter()
+        .chain(done.without_key.iter().map(|said| format!("{said}\n")))
+        .collect()
     }
 
     fn replayed(&self, count: u64) -> String {

@@ -15,7 +15,7 @@ use super::settings::{GatewaySettings, Settings};
 use super::values::url::BaseUrl;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The largest file of certificates; the authorities of a whole system take a quarter of a mebibyte.
 const LARGEST_PEM: u64 = 4 << 20;
@@ -59,6 +59,18 @@ fn spool_keys(encryption: &SpoolEncryption, reader: &mut Reader<'_>) {
         if let Err(wrong) = key_file::read(path) {
             reader.contradiction(&format!("{section}.{name}"), wrong);
         }
+    }
+    let read = |path: &PathBuf| key_file::read(path).ok();
+    let Some(current) = encryption.key_file.as_ref().and_then(read) else {
+        return;
+    };
+    let same = |path: &&PathBuf| read(path).is_some_and(|key| key.expose() == current.expose());
+    for path in encryption.old_key_files.iter().filter(same) {
+        let text = format!(
+            "{}: it holds the key of key_file, with which new files are written; allowed: keys that are not used any more",
+            path.display()
+        );
+        reader.contradiction(&format!("{section}.old_key_files"), text);
     }
 }
 

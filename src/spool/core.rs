@@ -145,7 +145,15 @@ impl SpoolCore {
                 Receipt::OVER_SHARE
             }
             Err(NotAccepted::DiskBehind) => {
-                self.log_refused(stage);
+                let reason = "the spool's disk refuses to be written and memory is full";
+                self.log_refused(stage, reason);
+                Receipt::NEVER
+            }
+            Err(NotAccepted::TooLarge) => {
+                self.log_refused(
+                    stage,
+                    "it is larger than 255 MiB, which the spool cannot hold",
+                );
                 Receipt::NEVER
             }
         }
@@ -286,11 +294,11 @@ impl SpoolCore {
         SpoolDiskFailed { error }.emit(&self.metrics);
     }
 
-    fn log_refused(&self, stage: Stage) {
+    fn log_refused(&self, stage: Stage, reason: &str) {
         RecordFinished {
             stage,
             outcome: TelemetryOutcome::Dropped,
-            reason: "the spool's disk refuses to be written and memory is full",
+            reason,
         }
         .emit(&self.metrics);
     }

@@ -43,7 +43,7 @@ pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
 pub use recovery::keys::{FilesByKey, check_keys};
 pub use recovery::repair::{Repaired, repair};
-pub use recovery::takeover::{existing_folders, sibling_folders, take_over};
+pub use recovery::takeover::{MovedSegments, existing_folders, sibling_folders, take_over};
 pub use recovery::{FolderSummary, SpoolError, summarize};
 
 use self::core::SpoolCore;

@@ -203,7 +203,9 @@ impl Writer {
 
     fn try_write(&mut self) -> io::Result<()> {
         while let Some(chunk) = self.unwritten.front_mut() {
-            chunk.finish()?;
+            if let Err(error) = chunk.finish() {
+                self.core.log_disk_error(&error);
+            }
             append(&mut self.active, &self.folder, chunk)?;
             self.core.lock().released(chunk.bytes.len() as u64);
             self.unwritten.pop_front();

@@ -5,9 +5,11 @@ use crate::config::Settings;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
 use crate::spool::Spool;
-use crate::spool::{self, Closer, Keyring, Opened, SpoolBounds, SpoolError, SpoolFolder};
+use crate::spool::{self, Closer, Keyring, MissingKey, MovedSegments, Opened};
+use crate::spool::{SpoolBounds, SpoolError, SpoolFolder};
 use anyhow::{Result, anyhow};
 use log::{info, warn};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -53,9 +55,13 @@ pub(crate) fn start(
     let keys = keys.map_err(|error| anyhow!("spool.encryption: {error}"))?;
     let spools = SpoolFolder::new(base.clone(), Arc::new(keys));
     for folder in spool::existing_folders(&base) {
-        // Those of other processes are taken over once they have ended.
-        let checked = spool::check_keys(&spools.sibling(&folder));
-        checked.map_err(|error| SpoolError::folder(&folder, &error))?;
+        match spool::check_keys(&spools.sibling(&folder)) {
+            Err(error) if folder == base || MissingKey::is_in(&error) => {
+                return Err(SpoolError::folder(&folder, &error).into());
+            }
+            // Those of other processes are taken over once they have ended, which says what cannot be read.
+            Ok(()) | Err(_) => {}
+        }
     }
     let open = |folder: &Path| {
         let folder = spools.sibling(folder);
@@ -93,8 +99,9 @@ fn first_free<T>(
     let mut last = None;
     for folder in spool::sibling_folders(base) {
         match open(&folder) {
-            Err(error @ SpoolError::InUse { .. }) => last = Some(error),
-            opened => return Ok((folder, opened?)),
+            Ok(opened) => return Ok((folder, opened)),
+            Err(error @ SpoolError::Folder { .. }) if folder == base => return Err(error),
+            Err(error) => last = Some(error),
         }
     }
     Err(last.unwrap_or_else(|| SpoolError::InUse {
@@ -114,9 +121,9 @@ impl Takeover {
         let (base, (stop, stopped)) = (base.to_owned(), mpsc::channel());
         let thread = std::thread::Builder::new().name("takeover".into());
         let thread = thread.spawn(move || {
-            let mut told = String::new();
+            let mut progress = TakeoverProgress::default();
             while stopped.recv_timeout(TAKEOVER_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                take_over_all(&base, &own, &metrics, &mut told);
+                progress.take_over_all(&base, &own, &metrics);
             }
         });
         Self {
@@ -134,18 +141,27 @@ impl Drop for Takeover {
     }
 }
 
-/// `told` is the last failure that was logged; it is not repeated with each attempt.
-fn take_over_all(base: &Path, own: &SpoolFolder, metrics: &Metrics, told: &mut String) {
-    let folders = spool::existing_folders(base).into_iter();
-    for from in folders.filter(|folder| **folder != **own) {
-        match spool::take_over(&from, own, metrics) {
-            Ok(None | Some(0)) => {}
-            Ok(Some(count)) => info!("{count} records of the previous process taken over"),
-            Err(error) => {
-                let failure = format!("cannot take over {}: {error}", from.display());
-                if *told != failure {
-                    warn!("spool: {failure}");
-                    *told = failure;
+/// What is remembered from one attempt to the next.
+#[derive(Default)]
+struct TakeoverProgress {
+    /// The last failure that was logged for each folder; it is not repeated with each attempt.
+    told: HashMap<PathBuf, String>,
+    moved: MovedSegments,
+}
+
+impl TakeoverProgress {
+    fn take_over_all(&mut self, base: &Path, own: &SpoolFolder, metrics: &Metrics) {
+        let folders = spool::existing_folders(base).into_iter();
+        for from in folders.filter(|folder| **folder != **own) {
+            match spool::take_over(&from, own, &mut self.moved, metrics) {
+                Ok(None | Some(0)) => {}
+                Ok(Some(count)) => info!("{count} records of the previous process taken over"),
+                Err(error) => {
+                    let failure = format!("cannot take over {}: {error}", from.display());
+                    if self.told.get(&from) != Some(&failure) {
+                        warn!("spool: {failure}");
+                        self.told.insert(from, failure);
+                    }
                 }
             }
         }

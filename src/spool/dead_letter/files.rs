@@ -150,10 +150,15 @@ pub(crate) fn move_all(from: &Path, incoming: &Path) -> io::Result<()> {
         let Some(taken) = take_one(from)? else {
             break;
         };
-        let name = format!("{order:03}-{}.{IMPORTED}", Uuid::new_v4());
-        disk::rename(&taken, &incoming.join(name))?;
+        move_to_imported(&taken, incoming, order)?;
     }
     disk::sync_folder(incoming)
+}
+
+/// Moves one file into a folder `incoming`, where those with a lower `order` are imported before it.
+pub(crate) fn move_to_imported(path: &Path, incoming: &Path, order: u8) -> io::Result<()> {
+    let name = format!("{order:03}-{}.{IMPORTED}", Uuid::new_v4());
+    disk::rename(path, &incoming.join(name))
 }
 
 /// The files that a process before left, in the order in which they are imported; none if the folder

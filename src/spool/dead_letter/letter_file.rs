@@ -180,9 +180,29 @@ pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()
     // No replay takes the file meanwhile.
     let lock = files::try_lock(&incoming::create_folder(spool)?)?;
     let _lock = lock.ok_or(ErrorKind::WouldBlock)?;
-    copy(&mut reader, keys, disk::create_new(part)?)?;
-    disk::rename(part, path)?;
+    let copied = copy(&mut reader, keys, disk::create_new(part)?);
+    let renamed = copied.and_then(|()| disk::rename(part, path));
+    renamed.inspect_err(|_| {
+        // It is tried again: what there is room for is not taken by an attempt.
+        let _ = disk::remove(part);
+    })?;
     disk::sync_folder(spool)
+}
+
+/// Moves a file with another key to those of a process before, of which some letters at a time are imported: letters
+/// that come now need a file with the current key.
+pub(super) fn leave_to_import(path: &Path, spool: &SpoolFolder) -> io::Result<()> {
+    let reader = match FrameReader::open(path, spool.keys()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened,
+    };
+    if reader.is_ok_and(|reader| is_current(reader.format(), spool.keys())) {
+        return Ok(());
+    }
+    let incoming = incoming::create_folder(spool)?;
+    let lock = files::try_lock(&incoming)?;
+    let _lock = lock.ok_or(ErrorKind::WouldBlock)?;
+    files::move_to_imported(path, &incoming, u8::MAX)
 }
 
 /// Writes the whole letters of a file to a new one, and syncs it.

@@ -23,12 +23,15 @@ use tokio::time::Instant;
 const SHARE: u64 = 4;
 /// How often the store checks whether another process changed the files.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two attempts to write files of another key again.
+const REWRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The dead letters of one spool.
 pub(crate) struct DeadLetterStore {
     folder: SpoolFolder,
     /// Every file has the current key.
     has_current_key: bool,
+    next_rewrite: Instant,
     classes: [ClassFiles; 2],
     /// Letters that are not in a file yet.
     waiting: Vec<EncodedLetter>,
@@ -79,6 +82,7 @@ impl DeadLetterStore {
         let mut store = Self {
             folder: folder.clone(),
             has_current_key: false,
+            next_rewrite: Instant::now(),
             classes: RefusalClass::ALL.map(|class| ClassFiles::new(class, limit, overhead)),
             waiting: Vec::new(),
             count: 0,
@@ -91,11 +95,26 @@ impl DeadLetterStore {
     }
 
     /// Writes the files of another key again with the current one, so that no further letter is written with that
-    /// key, or unencrypted. Until it is done, letters wait.
+    /// key, or unencrypted. Where the disk does not let it be done, the files that further letters go to are left to
+    /// the import, and the others are tried again later.
     pub(crate) fn use_current_key(&mut self, metrics: &Metrics) -> io::Result<()> {
-        if self.has_current_key {
+        if self.has_current_key || self.next_rewrite > Instant::now() {
             return Ok(());
         }
+        let rewritten = self.rewrite(metrics);
+        // A replay that is at work has soon ended.
+        let is_soon = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        if rewritten.as_ref().is_err_and(|error| !is_soon(error)) {
+            self.next_rewrite = Instant::now() + REWRITE_INTERVAL;
+            for class in RefusalClass::ALL {
+                letter_file::leave_to_import(&self.folder.join(class.newer()), &self.folder)?;
+            }
+            self.reload();
+        }
+        rewritten
+    }
+
+    fn rewrite(&mut self, metrics: &Metrics) -> io::Result<()> {
         // Damage is counted, and the file kept, before it is written again without it.
         self.keep_damaged(metrics)?;
         for class in RefusalClass::ALL {

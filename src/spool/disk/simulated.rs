@@ -63,6 +63,8 @@ pub(crate) struct Faults {
     pub(crate) refused_opens: u64,
     /// A file cannot have a second name.
     pub(crate) no_links: bool,
+    /// No file can be removed.
+    pub(crate) no_removal: bool,
 }
 
 struct Machine {
@@ -537,6 +539,9 @@ pub(crate) fn link(from: &Path, to: &Path) -> io::Result<()> {
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     with(|machine| {
         machine.node_of(path)?;
+        if machine.faults.no_removal {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         machine.change_name(NameChange::Remove(path.into()));
         Ok(())
     })

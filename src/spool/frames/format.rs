@@ -32,7 +32,7 @@ pub(crate) const HEADER: u64 = (SECOND_COPY + HEADER_COPY) as u64;
 /// Bytes of a frame before its content.
 pub(crate) const FRAME_HEADER: usize = 24;
 /// Longest content of a frame; a greater length is damage.
-pub(super) const MAX_CONTENT: usize = 256 << 20;
+pub(crate) const MAX_CONTENT: usize = 256 << 20;
 /// The bit of a length that says that the content is encrypted.
 const SEALED: u32 = 1 << 31;
 /// The cipher of [`super::cipher`].

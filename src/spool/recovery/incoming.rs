@@ -60,29 +60,39 @@ pub(crate) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// A file of frames that becomes visible to the spool's thread only when it is whole and on disk.
+/// A file of frames that becomes visible to the spool's thread only when it is whole and on disk. Dropped before, it
+/// is removed: what is tried again does not fill the disk with attempts.
 pub(crate) struct IncomingFile {
     folder: PathBuf,
     path: PathBuf,
     out: BufWriter<File>,
     writer: FrameWriter,
     frames: u32,
+    is_published: bool,
+}
+
+impl Drop for IncomingFile {
+    fn drop(&mut self) {
+        if !self.is_published {
+            let _ = disk::remove(&self.path);
+        }
+    }
 }
 
 impl IncomingFile {
     /// Begins a file in the folder, which has the keys of its spool.
     pub(crate) fn create(incoming: &SpoolFolder) -> io::Result<Self> {
         let path = unique_name(incoming).with_extension(UNFINISHED);
-        let mut out = BufWriter::new(disk::create_new(&path)?);
-        let writer = FrameWriter::new(incoming.keys());
-        out.write_all(&writer.header())?;
-        Ok(Self {
+        let mut file = Self {
             folder: incoming.to_path_buf(),
+            out: BufWriter::new(disk::create_new(&path)?),
             path,
-            out,
-            writer,
+            writer: FrameWriter::new(incoming.keys()),
             frames: 0,
-        })
+            is_published: false,
+        };
+        file.out.write_all(&file.writer.header())?;
+        Ok(file)
     }
 
     /// Appends an encoded record.
@@ -104,13 +114,19 @@ impl IncomingFile {
     }
 
     /// Makes the file ready, on disk, and gives the number of its records. An empty one is removed.
-    pub(crate) fn publish(self) -> io::Result<u64> {
-        self.out.into_inner()?.sync()?;
+    pub(crate) fn publish(mut self) -> io::Result<u64> {
+        self.out.flush()?;
+        self.out.get_ref().sync()?;
+        let ready = self.path.with_extension(READY);
         match self.frames {
             0 => disk::remove(&self.path)?,
-            _ => disk::rename(&self.path, &self.path.with_extension(READY))?,
+            _ => disk::rename(&self.path, &ready)?,
         }
-        disk::sync_folder(&self.folder)?;
+        disk::sync_folder(&self.folder).inspect_err(|_| {
+            // It is published again, and not a second time.
+            let _ = disk::rename(&ready, &self.path);
+        })?;
+        self.is_published = true;
         Ok(self.frames.into())
     }
 }
@@ -120,12 +136,8 @@ pub(crate) fn put_back_from(path: &Path, offset: u64, spool: &SpoolFolder) -> io
     let mut reader = FrameReader::open_at(path, spool.keys(), offset, 0)?;
     let end = reader.length()?;
     let mut out = IncomingFile::create(&spool.sibling(&create_folder(spool)?))?;
-    let unfinished = out.path().to_owned();
-    let copied = copy_frames(&mut reader, end, &mut out).and_then(|()| out.publish());
-    copied.inspect_err(|_| {
-        // It is tried again: a full disk is not filled with attempts.
-        let _ = disk::remove(&unfinished);
-    })
+    copy_frames(&mut reader, end, &mut out)?;
+    out.publish()
 }
 
 fn copy_frames(reader: &mut FrameReader, end: u64, out: &mut IncomingFile) -> io::Result<()> {

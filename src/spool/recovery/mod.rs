@@ -94,6 +94,7 @@ pub(crate) struct Recovered {
 /// When a file is there and the system does not let it be read: its records may be whole, and neither are they
 /// skipped, nor do new ones go before them.
 pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Recovered> {
+    remove_unfinished(folder)?;
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
@@ -130,6 +131,18 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
         sequencer,
         next: highest + 1,
     })
+}
+
+/// Removes what a process left of files that it had not published when it was killed.
+fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    let incoming = incoming::folder(folder);
+    match dead_letter::files::try_lock(&incoming) {
+        Ok(Some(_lock)) => dead_letter::replay::remove_unfinished(&incoming),
+        // A replay or a repair is writing one.
+        Ok(None) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a file is one of frames.

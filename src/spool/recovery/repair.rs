@@ -8,6 +8,7 @@ use super::incoming::{self, IncomingFile};
 use crate::spool::dead_letter::encoding::record_bytes;
 use crate::spool::dead_letter::{files, replay};
 use crate::spool::folder::SpoolFolder;
+use crate::spool::frames::keyring::MissingKey;
 use crate::spool::frames::reader::{self, FrameReader, NextFrame};
 use crate::spool::{ack_log, disk, record_codec};
 use std::collections::HashSet;
@@ -20,7 +21,7 @@ const REPAIRED: &str = "repaired";
 const UNREADABLE: &str = "unreadable";
 
 /// The outcome of a repair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// Files that were read to their end and are done with; they are kept with the suffix `.repaired`.
     pub files: u64,
@@ -34,6 +35,8 @@ pub struct Repaired {
     pub put_back: u64,
     /// Bytes that cannot be read.
     pub unreadable_bytes: u64,
+    /// Files whose key is missing, in words; they stay as they are.
+    pub without_key: Vec<String>,
 }
 
 impl Repaired {
@@ -46,6 +49,7 @@ impl Repaired {
             in_use: self.in_use + other.in_use,
             put_back: self.put_back + other.put_back,
             unreadable_bytes: self.unreadable_bytes + other.unreadable_bytes,
+            without_key: [self.without_key, other.without_key].concat(),
         }
     }
 }
@@ -84,6 +88,10 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
                     repaired.unreadable = 1;
                 }
             }
+            return Ok(repaired);
+        }
+        Err(error) if MissingKey::is_in(&error) => {
+            repaired.without_key.push(error.to_string());
             return Ok(repaired);
         }
         opened => opened?,

@@ -36,12 +36,44 @@ pub fn existing_folders(base: &Path) -> Vec<PathBuf> {
     all.filter(|folder| folder.is_dir()).collect()
 }
 
+/// Segments whose records were moved and whose files could not be removed: their records are not moved again.
+#[derive(Debug, Default)]
+pub struct MovedSegments(HashSet<(PathBuf, (u64, u64))>);
+
+impl MovedSegments {
+    fn holds(&self, path: &Path) -> bool {
+        let about = disk::about(path);
+        about.is_ok_and(|about| self.0.contains(&(path.to_owned(), about.identity)))
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        if let Ok(about) = disk::about(&path) {
+            self.0.insert((path, about.identity));
+        }
+    }
+
+    /// Removes the segment with this number.
+    fn remove(&mut self, folder: &SpoolFolder, id: SegmentId) -> io::Result<()> {
+        let path = segment::path(folder, id);
+        ack_log::remove(folder, id, &path);
+        disk::remove(&path)?;
+        salvage::forget(folder, id);
+        self.0.retain(|(moved, _)| *moved != path);
+        Ok(())
+    }
+}
+
 /// Moves what is left in the folder `from` to the spool in the folder `to`. Gives the number of records,
-/// or None while another process uses `from`.
+/// or None while another process uses `from`. `moved` is the same for each attempt.
 ///
 /// # Errors
-/// When a file cannot be read or written; everything that was not moved by then is still in `from`.
-pub fn take_over(from: &Path, to: &SpoolFolder, metrics: &Metrics) -> io::Result<Option<u64>> {
+/// When a file cannot be read, written or removed; everything that was not moved by then is still in `from`.
+pub fn take_over(
+    from: &Path,
+    to: &SpoolFolder,
+    moved: &mut MovedSegments,
+    metrics: &Metrics,
+) -> io::Result<Option<u64>> {
     let _lock = match lock(from) {
         Ok(lock) => lock,
         Err(SpoolError::InUse { .. }) => return Ok(None),
@@ -56,28 +88,40 @@ pub fn take_over(from: &Path, to: &SpoolFolder, metrics: &Metrics) -> io::Result
         incoming::move_in(&path, &incoming)?;
     }
     let ids = segments(from)?;
-    if ids.is_empty() {
-        return Ok(Some(0));
+    let mut left = ids.clone();
+    left.retain(|id| !moved.holds(&segment::path(from, *id)));
+    let count = match left.is_empty() {
+        true => 0,
+        false => move_records(from, &left, &incoming, metrics)?,
+    };
+    for id in left {
+        moved.add(segment::path(from, id));
     }
+    let removed: Vec<_> = ids.into_iter().map(|id| moved.remove(from, id)).collect();
+    removed.into_iter().collect::<io::Result<()>>()?;
+    Ok(Some(count))
+}
+
+/// Publishes what nobody has acknowledged in these segments, and gives the number of records.
+fn move_records(
+    from: &SpoolFolder,
+    ids: &[SegmentId],
+    incoming: &SpoolFolder,
+    metrics: &Metrics,
+) -> io::Result<u64> {
     // One file for all segments keeps their order.
-    let mut file = IncomingFile::create(&incoming)?;
-    for id in &ids {
+    let mut file = IncomingFile::create(incoming)?;
+    for id in ids {
         // The last write of a process that was killed is not damage.
         let may_be_torn = Some(id) == ids.last();
         let may_be_torn = may_be_torn && super::may_be_torn(from, *id)?;
         copy_unacked(from, *id, may_be_torn, &mut file, metrics)?;
     }
-    let count = file.publish()?;
-    // The numbers in the files that are removed are remembered without them.
-    let newest = Latest::in_segments(from, &ids)?;
-    SequenceFile::open(from, newest, metrics)?;
-    for id in ids {
-        let path = segment::path(from, id);
-        ack_log::remove(from, id, &path);
-        disk::remove(&path)?;
-        salvage::forget(from, id);
-    }
-    Ok(Some(count))
+    // The numbers in the files that are removed are remembered without them, and whether their process ended in order.
+    let newest = Latest::in_segments(from, ids)?;
+    let (numbers, next) = SequenceFile::open(from, newest, metrics)?;
+    numbers.close(next.is_cut_unreported())?;
+    file.publish()
 }
 
 /// Copies the unacknowledged frames of a segment. A segment that cannot be read whole is kept beside it.
@@ -167,6 +211,7 @@ fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Me
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::spool::disk::simulated;
     use crate::spool::frames::format::HEADER;
     use crate::spool::frames::tests::{contents, segment_of};
     use crate::spool::record_codec;
@@ -184,7 +229,13 @@ mod tests {
         segment_of(&from, 2, &[b"four"]);
         ack_log::append(&from, 1, &[1]).unwrap();
         assert_eq!(
-            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
+            take_over(
+                &from,
+                &to.as_path().into(),
+                &mut MovedSegments::default(),
+                &Metrics::new().unwrap()
+            )
+            .unwrap(),
             Some(3)
         );
         let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
@@ -192,7 +243,13 @@ mod tests {
         let expected: [&[u8]; 3] = [b"one", b"three", b"four"];
         assert_eq!(contents(&files[0]), expected);
         assert_eq!(
-            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
+            take_over(
+                &from,
+                &to.as_path().into(),
+                &mut MovedSegments::default(),
+                &Metrics::new().unwrap()
+            )
+            .unwrap(),
             Some(0),
             "a second time"
         );
@@ -218,7 +275,13 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         let metrics = Metrics::new().unwrap();
         assert_eq!(
-            take_over(&from, &to.as_path().into(), &metrics).unwrap(),
+            take_over(
+                &from,
+                &to.as_path().into(),
+                &mut MovedSegments::default(),
+                &metrics
+            )
+            .unwrap(),
             Some(3)
         );
         let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
@@ -250,7 +313,7 @@ mod tests {
         bytes[HEADER as usize..].fill(0);
         std::fs::write(&path, &bytes).unwrap();
         let metrics = Metrics::new().unwrap();
-        let taken = take_over(&from, &to.as_path().into(), &metrics);
+        let taken = take_over(&from, &to.as_path().into(), &mut MovedSegments::default(), &metrics);
         assert_eq!(taken.unwrap(), Some(1));
         assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
     }
@@ -276,7 +339,13 @@ mod tests {
         segment_of(&from, 2, &[&own, &other]);
         std::fs::write(segment::path(&from, 3), [0x5a; 100]).unwrap();
         assert_eq!(
-            take_over(&from, &to.as_path().into(), &metrics).unwrap(),
+            take_over(
+                &from,
+                &to.as_path().into(),
+                &mut MovedSegments::default(),
+                &metrics
+            )
+            .unwrap(),
             Some(3)
         );
         let (_, numbers) = SequenceFile::open(&from, None, &metrics).unwrap();
@@ -290,9 +359,89 @@ mod tests {
         let _lock = lock(&from).unwrap();
         segment_of(&from, 1, &[b"one"]);
         assert_eq!(
-            take_over(&from, &to.as_path().into(), &Metrics::new().unwrap()).unwrap(),
+            take_over(
+                &from,
+                &to.as_path().into(),
+                &mut MovedSegments::default(),
+                &Metrics::new().unwrap()
+            )
+            .unwrap(),
             None
         );
         assert_eq!(segments(&from).unwrap(), [1]);
+    }
+
+    /// A simulated disk with a spool's folder and one beside it that holds a segment.
+    fn simulated_folders() -> (PathBuf, SpoolFolder) {
+        let to = simulated::start(7, 1_000);
+        let from = to.join("beside-1");
+        drop(lock(&from).unwrap());
+        segment_of(&from, 1, &[&[b'x'; 20_000], &[b'y'; 20_000]]);
+        (from, to.as_path().into())
+    }
+
+    #[test]
+    fn contract_23_attempts_that_a_full_disk_stops_leave_nothing_on_it() {
+        let ((from, to), metrics) = (simulated_folders(), Metrics::new().unwrap());
+        let incoming = incoming::folder(&to);
+        let mut moved = MovedSegments::default();
+        simulated::set_faults(|faults| faults.full = true);
+        for _ in 0..20 {
+            take_over(&from, &to, &mut moved, &metrics).unwrap_err();
+            assert_eq!(disk::list(&incoming).unwrap(), [PathBuf::new(); 0]);
+        }
+        simulated::set_faults(|faults| faults.full = false);
+        let taken = take_over(&from, &to, &mut moved, &metrics).unwrap();
+        assert_eq!(taken, Some(2));
+        assert_eq!(disk::list(&incoming).unwrap().len(), 1);
+        simulated::stop();
+    }
+
+    #[test]
+    fn contract_23_records_whose_segment_cannot_be_removed_are_moved_once() {
+        let ((from, to), metrics) = (simulated_folders(), Metrics::new().unwrap());
+        let mut moved = MovedSegments::default();
+        simulated::set_faults(|faults| faults.no_removal = true);
+        for _ in 0..3 {
+            take_over(&from, &to, &mut moved, &metrics).unwrap_err();
+            let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
+            assert_eq!(files.len(), 1);
+        }
+        simulated::set_faults(|faults| faults.no_removal = false);
+        let taken = take_over(&from, &to, &mut moved, &metrics).unwrap();
+        assert_eq!(taken, Some(0));
+        assert_eq!(segments(&from).unwrap(), [0; 0]);
+        simulated::stop();
+    }
+
+    #[test]
+    fn contract_5_a_folder_whose_process_ended_in_order_is_still_known_as_such() {
+        let base = Folder::unmade();
+        let (from, to) = (base.path().join("a"), base.path().join("b"));
+        drop(lock(&from).unwrap());
+        std::fs::create_dir_all(&to).unwrap();
+        let (mut record, metrics) = (Vec::new(), Metrics::new().unwrap());
+        record_codec::encode(&sample_record(519), &mut record);
+        segment_of(&from, 1, &[&record]);
+        let newest = Latest::in_segments(&from.as_path().into(), &[1]).unwrap();
+        let (file, _) = SequenceFile::open(&from, newest, &metrics).unwrap();
+        file.close(false).unwrap();
+        let mut moved = MovedSegments::default();
+        let taken = take_over(&from, &to.as_path().into(), &mut moved, &metrics);
+        assert_eq!(taken.unwrap(), Some(1));
+        let (_, numbers) = SequenceFile::open(&from, None, &metrics).unwrap();
+        assert_eq!(numbers.latest().sequence, 519);
+        assert!(!numbers.is_cut_unreported());
+    }
+
+    #[test]
+    fn contract_23_a_start_removes_what_was_never_published() {
+        let folder = Folder::new();
+        let incoming = incoming::create_folder(folder.path()).unwrap();
+        std::fs::write(incoming.join("1.part"), b"begun").unwrap();
+        std::fs::write(incoming.join("2.seg"), b"kept").unwrap();
+        let metrics = Metrics::new().unwrap();
+        super::super::recover(&folder.path().into(), &metrics).unwrap();
+        assert_eq!(disk::list(&incoming).unwrap(), [incoming.join("2.seg")]);
     }
 }

@@ -210,7 +210,12 @@ impl History {
             return;
         };
         witness::enter(left);
-        let taken = takeover::take_over(left, &self.folder.as_path().into(), &self.metrics);
+        let taken = takeover::take_over(
+            left,
+            &self.folder.as_path().into(),
+            &mut takeover::MovedSegments::default(),
+            &self.metrics,
+        );
         witness::enter(&self.folder);
         self.told.push(format!("taken over: {taken:?}"));
         if taken.is_ok() {

@@ -31,6 +31,7 @@ pub(crate) use write_buffer::{Chunk, length_of};
 use super::dead_letter::encoding::{EncodedLetter, MAX_WAITING};
 use super::eviction::{DropReason, Dropped, Evicted, EvictionPolicy, UnreadSegment};
 use super::frames::format::HEADER;
+use super::frames::format::MAX_CONTENT;
 use super::frames::keyring::Keyring;
 use super::frames::writer::FrameWriter;
 use super::segment::SegmentId;
@@ -101,7 +102,12 @@ pub(super) enum NotAccepted {
     DiskBehind,
     /// The spool is nearly full, and the record's access key has more than its share.
     OverShare,
+    /// No frame holds the record.
+    TooLarge,
 }
+
+/// The weight of a record that a frame certainly holds, also as a dead letter.
+const MAX_WEIGHT: u64 = MAX_CONTENT as u64 - (1 << 20);
 
 /// A record leased to the call that is about to deliver it.
 pub(super) struct LeasedRecord {
@@ -210,10 +216,8 @@ impl State {
         hashed: Hashed,
         now_ms: i64,
     ) -> Result<Accepted, NotAccepted> {
-        match self.buffer.is_full() {
-            true => Err(NotAccepted::DiskBehind),
-            false => Ok(self.append_and_offer(hashed, now_ms)),
-        }
+        self.may_append(hashed.record())?;
+        Ok(self.append_and_offer(hashed, now_ms))
     }
 
     fn append_and_offer(&mut self, hashed: Hashed, now_ms: i64) -> Accepted {
@@ -254,10 +258,16 @@ impl State {
         }
     }
 
-    fn may_accept(&self, record: &Record) -> Result<(), NotAccepted> {
-        if self.buffer.is_full() {
-            return Err(NotAccepted::DiskBehind);
+    fn may_append(&self, record: &Record) -> Result<(), NotAccepted> {
+        match self.buffer.is_full() {
+            true => Err(NotAccepted::DiskBehind),
+            false if record.weight() > MAX_WEIGHT => Err(NotAccepted::TooLarge),
+            false => Ok(()),
         }
+    }
+
+    fn may_accept(&self, record: &Record) -> Result<(), NotAccepted> {
+        self.may_append(record)?;
         let share = self.shares.of(record);
         match self.policy.is_over_share(&self.index, share) {
             true => Err(NotAccepted::OverShare),

@@ -33,10 +33,20 @@ impl Chunk {
         }
     }
 
-    /// Makes drafts into frames, each once: what is written again after a failure is the same bytes.
+    /// Makes drafts into frames, each once: what is written again after a failure is the same bytes. What cannot be
+    /// made into frames is blanked, and the reader counts it as damage: no later record waits for it, and no text of
+    /// it is written.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         while self.finished < self.bytes.len() {
-            self.finished += self.writer.finish(&mut self.bytes[self.finished..])?;
+            let drafts = &mut self.bytes[self.finished..];
+            match self.writer.finish(drafts) {
+                Ok(length) => self.finished += length,
+                Err(error) => {
+                    drafts.fill(0);
+                    self.finished = self.bytes.len();
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }
@@ -117,4 +127,28 @@ pub(crate) fn length_of<'a>(
 ) -> u64 {
     let own = chunks.into_iter().filter(|chunk| chunk.segment == segment);
     own.map(|chunk| chunk.bytes.len() as u64).sum()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::key_file::FileKey;
+    use crate::spool::frames::keyring::Keyring;
+
+    #[test]
+    fn contract_23_a_draft_that_cannot_be_encrypted_is_blanked_and_nothing_waits_for_it() {
+        let keys = Keyring::new(Some(FileKey::of(1).into()), Vec::new());
+        let mut chunk = Chunk::new(1, FrameWriter::new(&keys));
+        let writer = chunk.writer.clone();
+        writer.draft(&mut chunk.bytes, 0, |out| out.extend_from_slice(b"first"));
+        let first = chunk.bytes.len();
+        writer.draft(&mut chunk.bytes, 1, |out| out.extend_from_slice(b"second"));
+        // As the header of a draft that is too long.
+        chunk.bytes[first + 12] ^= 1;
+        chunk.finish().unwrap_err();
+        assert!(chunk.bytes[first..].iter().all(|byte| *byte == 0));
+        chunk.finish().unwrap();
+        assert_ne!(chunk.bytes[..first], vec![0; first]);
+    }
 }

@@ -34,7 +34,7 @@ const REPORT: [&str; 15] = [
     "f.yaml:9: monitor.application_id: is not a UUID; allowed: a UUID",
     "f.yaml:10: stream: is text; allowed: heartbeat",
     "f.yaml:12: limits.threads: \"0\" is out of range; allowed: auto, or a whole number from 1",
-    "f.yaml:13: limits.recorded_bytes: \"9 parsecs\" is not a size; allowed: 1B to 1GiB",
+    "f.yaml:13: limits.recorded_bytes: \"9 parsecs\" is not a size; allowed: 1B to 128MiB",
     "f.yaml:14: limits: is set twice; allowed: once in its group",
     "f.yaml:16: heartbeat: is an unknown key; did you mean stream.heartbeat?",
     "f.yaml:17: colour: is an unknown key; allowed: listen, operations, upstream, monitor,",

@@ -53,6 +53,9 @@ pub struct StreamSettings {
     pub heartbeat: Duration,
 }
 
+/// The most that is recorded of a call: a record of the spool has 256 MiB at most, its escapes and places included.
+const RECORDED: u64 = 128 * MIB;
+
 pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let held = || units::size(64 * KIB..=16 * 1_024 * GIB);
     let threads = r.read("limits.threads", &units::count_or_auto(1..=1_024));
@@ -63,7 +66,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let times = times(r);
     let idle = units::count(0..=1_000_000);
     let upstream_idle_connections = r.read("limits.upstream_idle_connections", &idle);
-    let recorded_bytes = r.read("limits.recorded_bytes", &units::size(1..=GIB));
+    let recorded_bytes = r.read("limits.recorded_bytes", &units::size(1..=RECORDED));
     Limits {
         threads: threads.flatten(),
         connections: connections.flatten(),

@@ -3,7 +3,11 @@
 
 use super::*;
 use crate::backend::{Record, RecordContext};
+use crate::config::key_file::FileKey;
+use crate::spool::dead_letter::import::DeadLetterImport;
 use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
+use crate::spool::disk::simulated;
+use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::tests::to_first_format;
 use crate::spool::tests::samples::sample_record;
 use monitor_model::Secret;
@@ -314,4 +318,61 @@ fn contract_23_letters_lost_while_a_process_runs_are_said_by_the_next_one() {
     let mut next = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     next.keep_damaged(&metrics).unwrap();
     assert_eq!(metrics.spool.lost_so_far("damaged"), 2);
+}
+
+/// A store that had letters of another key when the disk was full.
+fn store_on_a_full_disk(keys: &[Keyring; 2]) -> (DeadLetterStore, SpoolFolder) {
+    let [old, new] = keys.clone().map(Arc::new);
+    let path = simulated::start(7, 1_000);
+    let folder = SpoolFolder::new(path.clone(), old);
+    let letters = (0..40).map(|at| letter(at, 422, "key")).collect();
+    assert!(
+        DeadLetterStore::open(&folder, 1 << 20)
+            .write(letters)
+            .error
+            .is_none()
+    );
+    let folder = SpoolFolder::new(path, new);
+    let store = DeadLetterStore::open(&folder, 1 << 20);
+    simulated::set_faults(|faults| faults.full = true);
+    (store, folder)
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_23_letters_of_another_key_on_a_full_disk_take_no_room_and_none_is_lost() {
+    let key = |byte| Some(FileKey::of(byte).into());
+    let keys = [
+        Keyring::new(key(1), Vec::new()),
+        Keyring::new(key(2), Vec::from_iter(key(1))),
+    ];
+    let (mut store, folder) = store_on_a_full_disk(&keys);
+    let metrics = Metrics::new().unwrap();
+    store.use_current_key(&metrics).unwrap_err();
+    for _ in 0..5 {
+        store.use_current_key(&metrics).unwrap();
+        let files = disk::list(&folder).unwrap();
+        assert!(
+            files
+                .iter()
+                .all(|path| path.extension() != Some("part".as_ref()))
+        );
+    }
+    simulated::set_faults(|faults| faults.full = false);
+    // Further letters wait for nothing.
+    assert_eq!(write(&mut store, vec![letter(40, 422, "key")]), 0);
+    let mut import = DeadLetterImport::new(&folder);
+    for _ in 0..3 {
+        import.step(&mut store, &metrics).unwrap();
+    }
+    let mut found: Vec<i64> = dead_letters(&folder)
+        .unwrap()
+        .iter()
+        .map(|it| it.at_ms)
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, Vec::from_iter(0..41));
+    tokio::time::advance(REWRITE_INTERVAL).await;
+    store.use_current_key(&metrics).unwrap();
+    assert!(store.has_current_key);
+    simulated::stop();
 }
