@@ -203,9 +203,9 @@ impl Writer {
 
     fn try_write(&mut self) -> io::Result<()> {
         while let Some(chunk) = self.unwritten.front_mut() {
-            if let Err(error) = chunk.finish() {
-                self.core.log_disk_error(&error);
-            }
+            chunk
+                .finish()
+                .unwrap_or_else(|error| self.core.log_disk_error(&error));
             append(&mut self.active, &self.folder, chunk)?;
             self.core.lock().released(chunk.bytes.len() as u64);
             self.unwritten.pop_front();

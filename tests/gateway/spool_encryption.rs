@@ -382,5 +382,32 @@ fn a_key_file_that_others_may_read_or_that_holds_no_key_is_refused_by_check_and_
     refused(&key, 0o602, "rights 602");
     refused(&key[..40], 0o600, "holds no key");
     refused("", 0o600, "holds no key");
+    // The current key is not an old one.
+    std::fs::write(&path, &key).unwrap();
+    let both = format!("key_file: \"{path}\", old_key_files: [\"{path}\"]");
+    let (status, said) = gateway(&upstream, &backend, &folder, &both).refused();
+    assert!(!status.success());
+    let named = "spool.encryption.old_key_files";
+    assert!(
+        said.contains("holds the key of key_file") && said.contains(named),
+        "{said}"
+    );
     assert!(!spool_of(&folder).exists(), "nothing was started");
+}
+
+#[test]
+fn a_file_of_another_process_that_cannot_be_opened_stops_no_start_and_is_said() {
+    let (upstream, backend, folder) = (Upstream::ok(), Backend::start(), Folder::new());
+    let beside = spool_of(&folder).join("beside-1");
+    std::fs::create_dir_all(&beside).unwrap();
+    let segment = beside.join("0000000000000001.seg");
+    std::os::unix::fs::symlink(&segment, &segment).unwrap();
+    let stack = gateway(&upstream, &backend, &folder, "").start();
+    call(&stack, "a");
+    backend.await_accepted(2);
+    let named = format!("cannot take over {}", beside.display());
+    stack.process.await_stderr("the takeover warns", |said| {
+        said.contains(&named).then_some(())
+    });
+    assert!(std::fs::symlink_metadata(&segment).is_ok(), "it is kept");
 }

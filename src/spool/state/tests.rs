@@ -245,3 +245,21 @@ fn contract_23_an_end_that_is_lost_behind_acknowledged_records_costs_one_at_leas
     state.index = index;
     assert_eq!(state.skip_damaged_end(position(0)), 1);
 }
+
+#[test]
+fn contract_23_a_record_that_no_frame_holds_is_refused_and_gets_no_number() {
+    let mut state = state(unbounded(), 1_000, true);
+    // It has a number of its own, so that no digest of it is computed.
+    let large = || Record {
+        message: "x".repeat(MAX_CONTENT - (1 << 20)),
+        ..sample_record(512)
+    };
+    let refused = state.push(large().into(), 0).err();
+    assert_eq!(refused, Some(NotAccepted::TooLarge));
+    let refused = state.push_promised(large().into(), 0).err();
+    assert_eq!(refused, Some(NotAccepted::TooLarge));
+    assert_eq!(state.lease(large().into(), 0).record.position, None);
+    assert_eq!(state.sequencer().latest().sequence, 0);
+    state.push(message(1).into(), 0).unwrap();
+    assert_eq!(state.sequencer().latest().sequence, 1);
+}

@@ -154,6 +154,29 @@ async fn contract_23_repair_leaves_files_in_use_and_records_of_another_version()
     assert!(damaged.exists());
 }
 
+#[test]
+fn contract_23_repair_goes_on_past_a_file_whose_key_is_missing_and_names_it() {
+    use crate::config::key_file::FileKey;
+    use crate::spool::frames::writer::FrameWriter;
+    use crate::spool::record_codec;
+    let folder = Folder::new();
+    let key = Keyring::new(Some(FileKey::of(1).into()), Vec::new());
+    let sealed = folder.path().join("0000000000000001.damaged");
+    std::fs::write(&sealed, FrameWriter::new(&key).header()).unwrap();
+    let mut content = Vec::new();
+    record_codec::encode(&record(1, Stage::PreCall), &mut content);
+    segment_of(folder.path(), 2, &[&content]);
+    let clear = segment::path(folder.path(), 2);
+    std::fs::rename(&clear, clear.with_extension("damaged")).unwrap();
+    let done = repair(&folder.path().into()).unwrap();
+    assert_eq!((done.files, done.put_back), (1, 1));
+    let [said] = &done.without_key[..] else {
+        panic!("{done:?}");
+    };
+    assert!(said.contains(&sealed.display().to_string()), "{said}");
+    assert!(sealed.exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_what_version_4_1_kept_and_did_not_deliver_is_put_back_once() {
     let left = left_behind(20).await;
