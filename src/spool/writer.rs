@@ -203,9 +203,8 @@ impl Writer {
 
     fn try_write(&mut self) -> io::Result<()> {
         while let Some(chunk) = self.unwritten.front_mut() {
-            chunk
-                .finish()
-                .unwrap_or_else(|error| self.core.log_disk_error(&error));
+            let finished = chunk.finish();
+            finished.unwrap_or_else(|error| self.core.log_disk_error(&error));
             append(&mut self.active, &self.folder, chunk)?;
             self.core.lock().released(chunk.bytes.len() as u64);
             self.unwritten.pop_front();

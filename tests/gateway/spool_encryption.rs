@@ -1,5 +1,7 @@
 //! CONTRACT 23 with `spool.encryption`, through the binary: what waits on the disk tells nothing without its key, and
 //! every promise of a record holds as without encryption.
+//!
+//! Long because: keys, kills, damage and dead letters share one folder and what is looked for in it.
 
 use crate::attachments::HEADER;
 use serde_json::{Value, json};

@@ -192,11 +192,9 @@ pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()
 /// Moves a file with another key to those of a process before, of which some letters at a time are imported: letters
 /// that come now need a file with the current key.
 pub(super) fn leave_to_import(path: &Path, spool: &SpoolFolder) -> io::Result<()> {
-    let reader = match FrameReader::open(path, spool.keys()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened,
-    };
-    if reader.is_ok_and(|reader| is_current(reader.format(), spool.keys())) {
+    let reader = FrameReader::open(path, spool.keys());
+    // What cannot be opened stays where it is and is said by whoever writes it.
+    if !reader.is_ok_and(|reader| !is_current(reader.format(), spool.keys())) {
         return Ok(());
     }
     let incoming = incoming::create_folder(spool)?;
