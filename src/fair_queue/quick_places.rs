@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The lock decides who has a place.
 const CLOSED: u64 = 1 << 63;
 
+/// The holder of a place that is free, or was taken this moment.
+const NOBODY: u64 = 0;
+
 /// One bit is one place.
 pub(super) struct QuickPlaces {
     taken: AtomicU64,
@@ -19,7 +22,9 @@ impl QuickPlaces {
     pub(super) fn new(places: usize) -> Self {
         Self {
             taken: AtomicU64::new(0),
-            holders: (0..places.min(63)).map(|_| AtomicU64::new(0)).collect(),
+            holders: (0..places.min(63))
+                .map(|_| AtomicU64::new(NOBODY))
+                .collect(),
         }
     }
 
@@ -42,8 +47,11 @@ impl QuickPlaces {
         }
     }
 
-    /// Returns a place. True where the lock decides who has it next.
+    /// Returns a place, which names nobody until its next holder is written down. True where the lock decides who has it next.
     pub(super) fn give_back(&self, place: u32) -> bool {
+        if let Some(holder) = self.holders.get(place as usize) {
+            holder.store(NOBODY, Ordering::Relaxed);
+        }
         let before = self.taken.fetch_and(!(1 << place), Ordering::AcqRel);
         before & CLOSED != 0
     }
@@ -63,11 +71,14 @@ impl QuickPlaces {
         (self.taken.load(Ordering::Acquire) & !CLOSED).count_ones() as usize
     }
 
-    /// Who has the places that are taken; one that was taken this moment may still name who had it before.
-    pub(super) fn holders(&self) -> impl Iterator<Item = u64> {
+    /// Who has the places that are taken; None for one that was taken this moment.
+    pub(super) fn holders(&self) -> impl Iterator<Item = Option<u64>> {
         let taken = self.taken.load(Ordering::Acquire);
         let places = self.holders.iter().enumerate();
         let taken = places.filter(move |(place, _)| taken & (1 << place) != 0);
-        taken.map(|(_, holder)| holder.load(Ordering::Relaxed))
+        taken.map(|(_, holder)| match holder.load(Ordering::Relaxed) {
+            NOBODY => None,
+            holder => Some(holder),
+        })
     }
 }

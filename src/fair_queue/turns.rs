@@ -6,7 +6,8 @@
 //!   check waits for other short checks only.
 //! - While places are reserved, no access key takes all of them with its short jobs, and none queues more than
 //!   its part of the bound. Its own long jobs hold up none of its short ones.
-//! - While nobody waits, short jobs take their place without a lock ([`QuickPlaces`]).
+//! - Short jobs take their place without a lock ([`QuickPlaces`]) until a job finds none, and again once nothing
+//!   runs or waits under the lock.
 
 mod limits;
 mod state;
@@ -189,7 +190,7 @@ impl Turns {
     /// What runs and waits now.
     pub(crate) fn figures(&self) -> TurnFigures {
         let state = self.lock();
-        let quick: HashSet<u64> = self.quick.holders().collect();
+        let quick: HashSet<u64> = self.quick.holders().flatten().collect();
         let quick = quick.iter().filter(|it| !state.holders.contains_key(it));
         TurnFigures {
             places: self.limits.places,

@@ -286,7 +286,7 @@ fn contract_44_status_of_callers_that_were_never_unknown_is_zero() {
 fn a_gateway_is_not_held_to_the_connections_of_one_address() {
     // limits.client_connections of the analysis server; each call of the gateway brings an access token.
     const CALLS: usize = 12;
-    let limits = "limits: {client_connections: 2}";
+    let limits = "limits: {client_connections: 6}";
     let backend = Stack::analysis_server().yaml(limits).start();
     let id = backend.application_id();
     let applications =
@@ -304,7 +304,7 @@ fn a_gateway_is_not_held_to_the_connections_of_one_address() {
         for _ in 0..CALLS {
             scope.spawn(|| {
                 together.wait();
-                for _ in 0..5 {
+                for _ in 0..2 {
                     let answer = stack.call(&request);
                     assert!(answer.text().contains("no cards"), "{}", answer.text());
                 }

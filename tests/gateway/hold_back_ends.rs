@@ -9,7 +9,7 @@ use support::request::{HELLO_STREAM, chunk};
 use support::upstream::{SSE_HEAD, Upstream, delta};
 
 /// Streams that cannot be read: whole answers, their bodies, and what may pass before it shows.
-fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 2] {
+fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 3] {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed
         .write_all(delta(0, "10.0.0.1 two").as_bytes())
@@ -23,9 +23,17 @@ fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 2] {
         delta(0, "two "),
     ];
     let whole = odd.concat().into_bytes();
+    // Who ignores the case of names reads it.
+    let cased = [
+        delta(0, "one "),
+        delta(0, "10.0.0.1").replace("content", "Content"),
+        delta(0, "two "),
+    ];
+    let of_cased = cased.concat().into_bytes();
     [
         (answer, packed, String::new()),
         (raw(&odd), whole, odd[0].clone()),
+        (raw(&cased), of_cased, cased[0].clone()),
     ]
 }
 

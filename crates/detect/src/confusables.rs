@@ -42,17 +42,29 @@ pub(crate) fn reading(c: char) -> Reading {
     let code = u32::from(c);
     let shifted = |code: u32| char::from_u32(code).map_or(Reading::As(c), Reading::As);
     match code {
-        0..0xad => Reading::As(c),
-        0xad
+        0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac => Reading::As(c),
+        // Line ends that hardly anything shows as such.
+        0x0b | 0x0c | 0x85 => Reading::As(' '),
+        0..=0x1f
+        | 0x7f..=0x9f
+        | 0xad
         | 0x34f
         | 0x61c
-        | 0x180e
+        | 0x115f
+        | 0x1160
+        | 0x17b4
+        | 0x17b5
+        | 0x180b..=0x180f
         | 0x200b..=0x200f
         | 0x202a..=0x202e
         | 0x2060..=0x206f
+        | 0x2800
+        | 0x3164
         | 0xfe00..=0xfe0f
         | 0xfeff
-        | 0xe0000..=0xe01ef => Reading::Nothing,
+        | 0xffa0
+        | 0xfff0..=0xfffb
+        | 0xe0000..=0xe0fff => Reading::Nothing,
         0x300..=0x36f | 0x20d0..=0x20ff => Reading::Mark,
         0x3000 => Reading::As(' '),
         0x3002 | 0xff61 => Reading::As('.'),
@@ -104,7 +116,7 @@ pub(crate) fn suspicious(text: &str, from: usize) -> Option<Range<usize>> {
                 let first = at.saturating_sub(1);
                 let near = &bytes[first..bytes.len().min(end + 2)];
                 let skip = usize::from(at == 0);
-                let mut edge = [0; BLOCK + 3];
+                let mut edge = [b' '; BLOCK + 3];
                 edge[skip..skip + near.len()].copy_from_slice(near);
                 is_odd(&edge, BLOCK)
             }
@@ -126,11 +138,13 @@ fn is_odd(bytes: &[u8], count: usize) -> bool {
         let (p, c, n, m) = (before[at], here[at], next[at], after[at]);
         let cyrillic = (c == 0xd0) | (c == 0xd1);
         let mixed = cyrillic & (is_letter(p) | is_letter(m));
-        let soft = (c == 0xc2) & (n == 0xad);
+        let soft = (c == 0xc2) & ((n == 0xad) | (n < 0xa0));
+        let control = (c < 0x20) & (c != b'\t') & (c != b'\n') & (c != b'\r') | (c == 0x7f);
         let unseen = (n == 0x80) & ((m.wrapping_sub(0x8b) < 5) | (m.wrapping_sub(0xaa) < 5));
-        let zero = (c == 0xe2) & (unseen | (n == 0x81) & (m >= 0xa0) | (n == 0x83));
+        let blank = (n == 0xa0) & (m == 0x80);
+        let zero = (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0xa0) | (n == 0x83));
         let other = (c >= 0xcc) & !cyrillic & (c != 0xe2);
-        odd |= mixed | soft | zero | other;
+        odd |= mixed | soft | control | zero | other;
     }
     odd
 }
@@ -153,6 +167,51 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_read_otherwise_is_suspected() {
+        for c in '\0'..=char::MAX {
+            if reading(c) != Reading::As(c) {
+                for lead in [0, 63] {
+                    let text = format!("{}{c} and so on", " ".repeat(lead));
+                    assert!(suspicious(&text, 0).is_some(), "{c:?} behind {lead}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_reader_shows_is_read_as_nothing() {
+        // The characters of which the gateway says that nobody sees them, white space apart.
+        let unseen = [
+            '\0'..='\u{8}',
+            '\u{e}'..='\u{1f}',
+            '\u{7f}'..='\u{84}',
+            '\u{86}'..='\u{9f}',
+            '\u{ad}'..='\u{ad}',
+            '\u{34f}'..='\u{34f}',
+            '\u{61c}'..='\u{61c}',
+            '\u{115f}'..='\u{1160}',
+            '\u{17b4}'..='\u{17b5}',
+            '\u{180b}'..='\u{180f}',
+            '\u{200b}'..='\u{200f}',
+            '\u{202a}'..='\u{202e}',
+            '\u{2060}'..='\u{206f}',
+            '\u{2800}'..='\u{2800}',
+            '\u{3164}'..='\u{3164}',
+            '\u{fe00}'..='\u{fe0f}',
+            '\u{feff}'..='\u{feff}',
+            '\u{ffa0}'..='\u{ffa0}',
+            '\u{fff0}'..='\u{fffb}',
+            '\u{e0000}'..='\u{e0fff}',
+        ];
+        for c in unseen.into_iter().flatten() {
+            assert_eq!(reading(c), Reading::Nothing, "{c:?}");
+        }
+        for c in ['\t', '\n', '\r', ' ', '~', '\u{a0}'] {
+            assert_eq!(reading(c), Reading::As(c));
+        }
+    }
+
+    #[test]
     fn what_is_read_otherwise_is_suspected_at_every_place() {
         for odd in [
             "\u{200b}",
@@ -167,6 +226,11 @@ mod tests {
             "1\u{336}",
             "\u{feff}",
             "\u{202e}",
+            "\u{2800}",
+            "\u{1}",
+            "\u{c}",
+            "\u{7f}",
+            "\u{9f}",
         ] {
             for lead in 0..140 {
                 let text = format!("{}{odd}{}", " ".repeat(lead), " ".repeat(lead % 7));

@@ -187,7 +187,9 @@ impl View<'_> {
 
     /// Whether the short jobs of a key have as many places as they may.
     pub(super) fn is_held_back(self, holders: &HashMap<u64, Holder>, holder: u64) -> bool {
-        let quick = self.quick.holders().filter(|it| *it == holder).count();
+        // A place whose holder is not known yet may be of this key.
+        let quick = self.quick.holders();
+        let quick = quick.filter(|it| it.is_none_or(|it| it == holder)).count();
         let own = holders.get(&holder).map_or(0, |own| own.short);
         own + quick >= self.limits.common()
     }

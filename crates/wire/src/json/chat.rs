@@ -61,7 +61,8 @@ impl<'a> Chat<'a> {
     }
 
     /// The text to record and to check: that of the messages which `roles` name, in their order,
-    /// joined by line feeds. An empty list means [`ScanRole::LastUser`].
+    /// joined by line feeds. With [`ScanRole::UserTurn`] those of the user come behind the others. An empty list
+    /// means [`ScanRole::LastUser`].
     ///
     /// What two readers of JSON could understand differently is taken both ways: names in any case, every
     /// duplicate inside a message, and a message of two roles or of an unknown one beside the one that
@@ -83,7 +84,7 @@ impl<'a> Chat<'a> {
         prompt
     }
 
-    /// The strings that [`Chat::prompt`] takes, in the order of the body.
+    /// The strings that [`Chat::prompt`] takes, in its order.
     pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<PromptLiteral> {
         let mut literals = Vec::new();
         self.each_piece(roles, |piece, is_first| {
@@ -105,7 +106,11 @@ impl<'a> Chat<'a> {
             roles
         };
         let is_repeated = self.views("messages").nth(1).is_some();
-        let roles = if is_repeated { &ScanRole::EVERY } else { roles };
+        let roles = match (is_repeated, roles.contains(&ScanRole::UserTurn)) {
+            (true, true) => &ScanRole::EVERY_BY_TURNS,
+            (true, false) => &ScanRole::EVERY[..],
+            (false, _) => roles,
+        };
         for messages in self.views("messages") {
             if !matches!(messages.kind(), Kind::Array | Kind::Null) {
                 each(Piece::Unreadable, true);

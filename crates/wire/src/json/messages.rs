@@ -26,6 +26,14 @@ pub enum ScanRole {
 impl ScanRole {
     /// Roles that together take every message.
     pub(super) const EVERY: [Self; 4] = [Self::AllUser, Self::System, Self::Assistant, Self::Tool];
+    /// The same, with the user's messages of one turn read as one.
+    pub(super) const EVERY_BY_TURNS: [Self; 5] = [
+        Self::UserTurn,
+        Self::AllUser,
+        Self::System,
+        Self::Assistant,
+        Self::Tool,
+    ];
 }
 
 /// A message that some role in question applies to.
@@ -33,7 +41,7 @@ struct Candidate<'a> {
     message: View<'a>,
     /// Taken whatever follows; otherwise only as part of the last user turn.
     always: bool,
-    /// The messages of the assistant before it, where the user's are read by turns.
+    /// The messages of the assistant before it that say or call something, where the user's are read by turns.
     turn: Option<usize>,
 }
 
@@ -86,7 +94,7 @@ struct Choice<'w, 'a> {
     wanted: &'w [ScanRole],
     by_turns: bool,
     wants_last_user: bool,
-    /// How many messages of the assistant there were, and were before the user's last one.
+    /// How many such messages of the assistant there were, and were before the user's last one.
     answers: usize,
     answered: usize,
     candidates: Vec<Candidate<'a>>,
@@ -106,7 +114,8 @@ impl<'a> Choice<'_, 'a> {
         let always = self.wanted.iter().any(|role| roles.have(*role));
         let may_be_user = self.wants_last_user && roles.may_be_user();
         self.has_user |= roles.is_user();
-        self.answers += usize::from(roles.assistant && !roles.may_be_user());
+        let answers = roles.assistant && !roles.may_be_user();
+        self.answers += usize::from(answers && self.by_turns && has_answered(message));
         let says = match self.wants_last_user && (may_be_user || !self.has_user) {
             true => says(message),
             false => Says::default(),
@@ -151,6 +160,10 @@ impl<'a> Choice<'_, 'a> {
             always: true,
             turn: None,
         }));
+        if self.by_turns {
+            // What else is taken goes before the user's words, so that it stands between none of them.
+            self.candidates.sort_by_key(|candidate| candidate.turn);
+        }
         let mut before = None;
         let messages = self.candidates.into_iter().map(move |candidate| {
             let previous = std::mem::replace(&mut before, candidate.turn);
@@ -164,6 +177,15 @@ impl<'a> Choice<'_, 'a> {
             has_unreadable: self.has_unreadable || self.is_unreadable,
         }
     }
+}
+
+/// Whether a message of the assistant has anything to say or to call: an empty one ends no turn.
+fn has_answered(message: View<'_>) -> bool {
+    let mut calls = message.named_in_any_case("tool_calls");
+    let mut older = message.named_in_any_case("function_call");
+    says(message).text
+        || calls.any(|calls| calls.elements().next().is_some())
+        || older.any(|call| call.kind() == Kind::Object)
 }
 
 /// What a message says.

@@ -28,6 +28,7 @@ pub use messages::ScanRole;
 pub use rewrite::{Edit, replace_spans};
 pub use scan::{Member, Scan, scan};
 pub use text::unescape;
+pub(crate) use view::has_misspelled;
 
 #[cfg(test)]
 mod tests {

@@ -152,6 +152,14 @@ impl<'a> View<'a> {
     }
 }
 
+/// Whether some reader takes a member of this checked object for one of the names, and another reader does not.
+pub(crate) fn has_misspelled(object: &[u8], names: &[&str]) -> bool {
+    View::new(object, 0..object.len()).members().any(|member| {
+        let mut names = names.iter();
+        names.any(|name| is_in_any_case(member.key, name) && !is_exactly(member.key, name))
+    })
+}
+
 /// Iterates over an object's members, see [`View::members_from`].
 pub(super) struct Members<'a>(Cursor<'a>);
 

@@ -11,6 +11,12 @@ use std::fmt;
 /// A part not looked into yet; None for null and for a missing one.
 pub(super) type Part<'a> = Option<&'a RawValue>;
 
+/// An object whose members carry text, or say where it belongs.
+pub(super) trait KnownNames {
+    /// Those members.
+    const NAMES: &'static [&'static str];
+}
+
 /// One event's object.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -24,6 +30,10 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Part<'a>,
 }
 
+impl KnownNames for Chunk<'_> {
+    const NAMES: &'static [&'static str] = &["choices"];
+}
+
 /// One element of `choices`.
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
@@ -33,6 +43,10 @@ pub(super) struct Choice<'a> {
     pub(super) delta: Part<'a>,
     #[serde(borrow)]
     pub(super) finish_reason: Part<'a>,
+}
+
+impl KnownNames for Choice<'_> {
+    const NAMES: &'static [&'static str] = &["index", "delta", "finish_reason"];
 }
 
 /// The part of `choices[].delta` that carries text.
@@ -52,6 +66,17 @@ pub(super) struct Delta<'a> {
     pub(super) function_call: Part<'a>,
 }
 
+impl KnownNames for Delta<'_> {
+    const NAMES: &'static [&'static str] = &[
+        "content",
+        "refusal",
+        "reasoning",
+        "reasoning_content",
+        "tool_calls",
+        "function_call",
+    ];
+}
+
 /// One element of `delta.tool_calls`.
 #[derive(Deserialize)]
 pub(super) struct ToolCall<'a> {
@@ -61,6 +86,10 @@ pub(super) struct ToolCall<'a> {
     pub(super) function: Part<'a>,
 }
 
+impl KnownNames for ToolCall<'_> {
+    const NAMES: &'static [&'static str] = &["index", "function"];
+}
+
 /// The part of `tool_calls[].function` that carries text.
 #[derive(Deserialize)]
 pub(super) struct Function<'a> {
@@ -68,6 +97,10 @@ pub(super) struct Function<'a> {
     pub(super) name: Part<'a>,
     #[serde(borrow)]
     pub(super) arguments: Part<'a>,
+}
+
+impl KnownNames for Function<'_> {
+    const NAMES: &'static [&'static str] = &["name", "arguments"];
 }
 
 /// Tokens as the upstream counts them (§2.3 `usage`).

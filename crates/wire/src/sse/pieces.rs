@@ -2,8 +2,8 @@
 //! rewrite text on its way. Stricter than the accumulator of a record: what it cannot read for
 //! certain it calls unreadable, because nobody may pass it as checked.
 
-use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, text, value};
-use crate::json::{content_literals, unescape};
+use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, text, value};
+use crate::json::{content_literals, has_misspelled, unescape};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -142,10 +142,10 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn chunk(data: &Data, said: &mut Said) -> Option<()> {
-    let chunk: Chunk<'_> = parsed(std::str::from_utf8(&data.joined).ok()?)?;
+    let chunk: Chunk<'_> = object(std::str::from_utf8(&data.joined).ok()?)?;
     for (place, choice) in (0..).zip(list(chunk.choices)?) {
         let Some(choice) = choice else { continue };
-        let choice: Choice<'_> = parsed(choice.get())?;
+        let choice: Choice<'_> = object(choice.get())?;
         let mut delta = Pieces {
             data,
             choice: value(choice.index).unwrap_or(place),
@@ -170,14 +170,14 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     fn read(&mut self, delta: Part<'_>) -> Option<()> {
         let Some(delta) = delta else { return Some(()) };
-        let delta: Delta<'_> = parsed(delta.get())?;
+        let delta: Delta<'_> = object(delta.get())?;
         self.texts(delta.content, Field::Content)?;
         self.texts(delta.refusal, Field::Refusal)?;
         self.texts(delta.reasoning, Field::Reasoning)?;
         self.texts(delta.reasoning_content, Field::ReasoningContent)?;
         for (place, call) in (0..).zip(list(delta.tool_calls)?) {
             let Some(call) = call else { continue };
-            let call: ToolCall<'_> = parsed(call.get())?;
+            let call: ToolCall<'_> = object(call.get())?;
             let index = value(call.index).unwrap_or(place);
             let fields = (Field::ToolName(index), Field::ToolArguments(index));
             self.function(call.function, fields)?;
@@ -190,7 +190,7 @@ impl Pieces<'_> {
         let Some(function) = part else {
             return Some(());
         };
-        let function: Function<'_> = parsed(function.get())?;
+        let function: Function<'_> = object(function.get())?;
         for (part, field) in [(function.name, fields.0), (function.arguments, fields.1)] {
             let Some(json) = part else { continue };
             let text = json.get().starts_with('"').then_some(json.get())?;
@@ -219,6 +219,12 @@ impl Pieces<'_> {
         });
         Some(())
     }
+}
+
+/// An object; None where readers who ignore the case of names would find more in it than others do.
+fn object<'a, T: Deserialize<'a> + KnownNames>(json: &'a str) -> Option<T> {
+    let object = parsed(json)?;
+    (!has_misspelled(json.trim_ascii().as_bytes(), T::NAMES)).then_some(object)
 }
 
 fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
@@ -334,6 +340,12 @@ mod tests {
             r#"{"choices":[{"delta":{"content":7}}]}"#,
             r#"{"choices":[{"delta":{"content":{"text":7}}}]}"#,
             r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#,
+            r#"{"Choices":[{"delta":{"content":"a"}}]}"#,
+            r#" {"choices":[{"Delta":{"content":"a"}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a","Content":"b"}}]}"#,
+            r#"{"choices":[{"delta":{"rea\u017foning":"a"}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"Arguments":"a"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"function_call":{"NAME":"a"}}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":{}}}]}}]}"#,
         ] {
             let frame = format!("data: {json}\n\n");

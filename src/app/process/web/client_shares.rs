@@ -15,6 +15,8 @@ use tokio::time::timeout;
 
 /// Connections of one token, and those of one address that wait, in those of one address.
 const TIMES_AS_MANY: usize = 8;
+/// The most connections of one address that wait.
+const MOST_WAITING: usize = 64;
 /// One token may have one of so many parts of the memory, and at least what one address may have.
 const PARTS_OF_A_TOKEN: usize = 2;
 
@@ -82,7 +84,9 @@ impl ClientShares {
     ) -> Option<ConnectionShare> {
         let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let client = Client::Address(network(address));
-        if let Some(share) = self.try_connect(client) {
+        if !self.has_waiting(client)
+            && let Some(share) = self.try_connect(client)
+        {
             return Some(share);
         }
         let waiting = Waiting::enter(self, client)?;
@@ -95,6 +99,11 @@ impl ClientShares {
             }
         };
         timeout(patience, connecting).await.ok()
+    }
+
+    fn has_waiting(&self, client: Client) -> bool {
+        let clients = self.lock();
+        clients.get(&client).is_some_and(|open| open.waiting > 0)
     }
 
     fn try_connect(self: &Arc<Self>, client: Client) -> Option<ConnectionShare> {
@@ -161,7 +170,7 @@ impl<'a> Waiting<'a> {
     fn enter(shares: &'a ClientShares, client: Client) -> Option<Self> {
         let mut clients = shares.lock();
         let open = clients.entry(client).or_default();
-        if open.waiting >= shares.of_token.connections {
+        if open.waiting >= MOST_WAITING.min(shares.of_token.connections) {
             return None;
         }
         open.waiting += 1;
@@ -182,6 +191,10 @@ impl Drop for Waiting<'_> {
         let mut clients = self.shares.lock();
         if let Some(open) = clients.get_mut(&self.client) {
             open.waiting -= 1;
+            // Whoever was told of a place may not have taken it, or there are two.
+            if open.waiting > 0 && open.connections < self.shares.bounds(self.client).connections {
+                open.left.notify_one();
+            }
         }
         forget_idle(&mut clients, self.client);
     }
@@ -360,6 +373,36 @@ mod tests {
         first.count_for(7);
         assert_eq!(connected().len(), 1);
         drop((waits, first));
+        assert!(shares.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_many_connections_few_wait_and_a_place_is_for_who_came_first() {
+        let shares = shares(1_000, 60, 512);
+        let address = Some("10.0.0.1".parse().unwrap());
+        let hour = Duration::from_secs(3_600);
+        let mut open: Vec<_> = (0..512)
+            .map(|_| connect(&shares, "10.0.0.1").unwrap())
+            .collect();
+        let mut waits: Vec<_> = (0..MOST_WAITING)
+            .map(|_| Box::pin(shares.connect(address, hour)))
+            .collect();
+        for waits in &mut waits {
+            assert!(waits.as_mut().now_or_never().is_none());
+        }
+        let beyond = shares.connect(address, hour).now_or_never();
+        assert!(beyond.is_some_and(|share| share.is_none()), "too many wait");
+        drop(waits.split_off(2));
+        open.truncate(510);
+        let mut late = Box::pin(shares.connect(address, hour));
+        assert!(late.as_mut().now_or_never().is_none(), "others came first");
+        let mut second = waits.pop().unwrap();
+        // One that has left passes on what it was told.
+        drop(waits);
+        let second = second.as_mut().now_or_never().flatten();
+        let late = late.now_or_never().flatten();
+        assert!(second.is_some() && late.is_some());
+        drop((open, second, late));
         assert!(shares.lock().is_empty());
     }
 }

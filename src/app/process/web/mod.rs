@@ -203,7 +203,14 @@ impl WebApp {
     /// Serves one connection to its end; `in_peace` is asked once the process ends.
     async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
         let peer = peer(&stream);
-        let Some(web) = WebConnection::open(&self.limits, peer.address).await else {
+        let mut stopping = shutdown.clone();
+        let web = tokio::select! {
+            // One that waits for no place is served whatever happens.
+            biased;
+            web = WebConnection::open(&self.limits, peer.address) => web,
+            _ = stopping.wait_for(|stopping| *stopping) => None,
+        };
+        let Some(web) = web else {
             return;
         };
         let stream = GuardedIo::new(stream, web.clone());

@@ -1,5 +1,5 @@
 //! How long a client has sent nothing, as far as somebody was looking: what a handler does in the meantime, or
-//! a busy machine, is none of the client's silence.
+//! a busy machine, is none of the client's silence. It has an end even where every look is late.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,11 +9,18 @@ use tokio::time::{Instant, Sleep, sleep};
 /// A look is due so many times within the limit.
 const LOOKS: u32 = 8;
 
+/// However late the looks are, the silence ends with the first look after so many times the limit that is not
+/// the first look after this time: what the client sent has had the time between them to arrive.
+const LONGEST: u32 = 4;
+
 /// Begins where a body has nothing more to give.
 pub(super) struct Silence {
     limit: Duration,
     /// The time of the looks that were taken in time and found nothing.
     seen: Duration,
+    began: Instant,
+    /// A look came after the longest silence.
+    is_longest: bool,
     /// Fires at the next look.
     timer: Pin<Box<Sleep>>,
 }
@@ -23,6 +30,8 @@ impl Silence {
         Self {
             limit,
             seen: Duration::ZERO,
+            began: Instant::now(),
+            is_longest: false,
             timer: Box::pin(sleep(limit / LOOKS)),
         }
     }
@@ -38,7 +47,9 @@ impl Silence {
             if late < step {
                 self.seen += step;
             }
-            if self.seen >= self.limit {
+            let was_longest = self.is_longest;
+            self.is_longest = now.duration_since(self.began) >= self.limit * LONGEST;
+            if self.seen >= self.limit || was_longest {
                 return Poll::Ready(());
             }
             self.timer.as_mut().reset(now + step);
@@ -84,5 +95,18 @@ mod tests {
         assert!(!is_too_long(&mut silence).await);
         advance(LIMIT / LOOKS / 2).await;
         assert!(silence.ended() <= LIMIT, "a pace of seconds, not minutes");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silence_ends_however_late_every_look_is() {
+        let (begun, mut silence) = (Instant::now(), Silence::new(LIMIT));
+        let late = LIMIT / LOOKS * 2;
+        while begun.elapsed() < LIMIT * LONGEST {
+            assert!(!is_too_long(&mut silence).await);
+            advance(late).await;
+        }
+        assert!(!is_too_long(&mut silence).await, "it may be on its way");
+        advance(late).await;
+        assert!(is_too_long(&mut silence).await);
     }
 }
