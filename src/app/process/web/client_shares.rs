@@ -174,8 +174,8 @@ impl<'a> Waiting<'a> {
             return None;
         }
         open.waiting += 1;
-        // Whoever left before this was counted has told nobody.
-        if open.connections < shares.bounds(client).connections {
+        // Whoever left before this was counted has told nobody; others that wait were told, and pass it on.
+        if open.waiting == 1 && open.connections < shares.bounds(client).connections {
             open.left.notify_one();
         }
         Some(Self {
