@@ -13,7 +13,7 @@ pub(super) type Part<'a> = Option<&'a RawValue>;
 
 /// An object whose members carry text, or say where it belongs.
 pub(super) trait KnownNames {
-    /// Those members.
+    /// Their names, in lower case.
     const NAMES: &'static [&'static str];
 }
 
