@@ -337,10 +337,10 @@ impl Upkeep {
     }
 }
 
-/// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one
-/// left behind the last synced byte; until then it reads as a torn end. A failed sync is never just
-/// repeated: the system may have dropped the bytes and report success the second time. For the same reason
-/// a segment of which nothing is synced begins again with its header.
+/// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one left behind the
+/// last synced byte; until then it reads as a torn end. A failed sync is never just repeated: the system may have
+/// dropped the bytes and report success the second time. For the same reason a segment of which nothing is synced
+/// begins again with its header.
 fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
     let appended = try_append(active, folder, chunk);
     let is_new = |active: &mut ActiveSegment| active.length == format::HEADER;
