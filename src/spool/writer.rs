@@ -1,7 +1,6 @@
 //! The spool's thread, which owns the folder: it writes and syncs the records that were accepted, notes
-//! acknowledgements, keeps the dead letters and removes the files of delivered segments (CONTRACT 23),
-//! and has the backlog read back. A disk that refuses costs no client anything: bytes wait in memory and
-//! are written again later.
+//! acknowledgements, keeps the dead letters and removes the files of delivered segments (CONTRACT 23), and has the
+//! backlog read back. A disk that refuses costs no client anything: bytes wait in memory and are written again later.
 
 use super::ack_log;
 use super::chain_file::WrittenUpTo;
