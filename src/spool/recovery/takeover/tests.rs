@@ -183,7 +183,7 @@ fn contract_23_attempts_that_a_full_disk_stops_leave_nothing_on_it() {
     simulated::set_faults(|faults| faults.full = true);
     for _ in 0..20 {
         take_over(&from, &to, &mut moved, &metrics).unwrap_err();
-        assert_eq!(disk::list(&incoming).unwrap(), [PathBuf::new(); 0]);
+        assert!(disk::list(&incoming).unwrap().is_empty());
     }
     simulated::set_faults(|faults| faults.full = false);
     let taken = take_over(&from, &to, &mut moved, &metrics).unwrap();
