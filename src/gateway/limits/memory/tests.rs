@@ -1,3 +1,5 @@
+//! What the memory budget gives to whom.
+
 #![allow(clippy::unwrap_used)]
 use super::*;
 

@@ -1,3 +1,5 @@
+//! Shares of clients by address and by token.
+
 #![allow(clippy::unwrap_used)]
 use super::*;
 use futures_util::FutureExt as _;
