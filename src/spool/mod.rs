@@ -15,6 +15,7 @@
 //! | what others left | [`recovery`] |
 
 mod ack_log;
+mod active_segment;
 mod chain_file;
 mod core;
 mod dead_letter;

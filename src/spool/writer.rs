@@ -3,6 +3,7 @@
 //! backlog read back. A disk that refuses costs no client anything: bytes wait in memory and are written again later.
 
 use super::ack_log;
+use super::active_segment::{ActiveSegment, append};
 use super::chain_file::WrittenUpTo;
 use super::core::SpoolCore;
 use super::dead_letter::encoding::EncodedLetter;
@@ -13,7 +14,6 @@ use super::disk::{self, File};
 use super::eviction::{DropReason, Dropped, Evicted};
 use super::fault_points::{self, FaultPoint};
 use super::folder::SpoolFolder;
-use super::frames::format;
 use super::recovery::incoming::IncomingReader;
 use super::recovery::salvage;
 use super::segment::{self, SegmentId};
@@ -27,7 +27,6 @@ use crate::observe::events::{
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,16 +50,15 @@ pub(super) struct Writer {
     dead_letters: DeadLetterStore,
     import: DeadLetterImport,
     incoming: IncomingReader,
-    /// The latest number in the sequence file.
-    noted: SequenceNumber,
+    /// What the sequence file says.
+    noted: Noted,
 }
 
-/// The segment being written.
-struct ActiveSegment {
-    id: SegmentId,
-    file: File,
-    /// Synced bytes; whatever is behind them is cut off before the next write.
-    length: u64,
+/// What the sequence file says of the records on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Noted {
+    latest: SequenceNumber,
+    written: Option<WrittenUpTo>,
 }
 
 /// What is left to do apart from writing records. It outlives a round, so that a panic loses none of it.
@@ -93,7 +91,7 @@ impl Writer {
             active: None,
             unwritten: VecDeque::new(),
             upkeep: Upkeep::default(),
-            noted: SequenceNumber::default(),
+            noted: Noted::default(),
         }
     }
 
@@ -213,21 +211,27 @@ impl Writer {
 
     /// Wakes those who wait for these records to be on disk.
     fn announce(&mut self, progress: Progress) {
-        if progress.latest != self.noted {
+        // Records that were put back grow a segment and have their numbers already.
+        if self.to_note(progress.latest) != self.noted {
             self.note_sequence(progress.latest);
         }
         self.core.announce_written(progress.accepted);
     }
 
-    fn note_sequence(&mut self, latest: SequenceNumber) {
+    fn to_note(&self, latest: SequenceNumber) -> Noted {
         let active = self.active.as_ref();
         let written = active.map(|active| WrittenUpTo {
             segment: active.id,
             bytes: active.length,
         });
+        Noted { latest, written }
+    }
+
+    fn note_sequence(&mut self, latest: SequenceNumber) {
+        let note = self.to_note(latest);
         let file = self.core.sequence_file();
-        match file.record_on_disk(latest, written) {
-            Ok(()) => self.noted = latest,
+        match file.record_on_disk(note.latest, note.written) {
+            Ok(()) => self.noted = note,
             Err(error) => self.core.log_disk_error(&error),
         }
     }
@@ -333,68 +337,5 @@ impl Upkeep {
             let acks = self.acks.entry(position.segment).or_default();
             acks.push(position.ordinal);
         }
-    }
-}
-
-/// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one left behind the
-/// last synced byte; until then it reads as a torn end. A failed sync is never just repeated: the system may have
-/// dropped the bytes and report success the second time. For the same reason a segment of which nothing is synced
-/// begins again with its header.
-fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
-    let appended = try_append(active, folder, chunk);
-    let is_new = |active: &mut ActiveSegment| active.length == format::HEADER;
-    if appended.is_err() && active.take_if(is_new).is_some() {
-        disk::remove(&segment::path(folder, chunk.segment))?;
-    }
-    appended
-}
-
-fn try_append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
-    let is_active = |active: &ActiveSegment| active.id == chunk.segment;
-    if !active.as_ref().is_some_and(is_active) {
-        *active = Some(ActiveSegment {
-            id: chunk.segment,
-            file: segment::create(folder, chunk.segment, &chunk.writer)?,
-            length: format::HEADER,
-        });
-    }
-    let Some(active) = active else {
-        return Ok(());
-    };
-    if active.file.about()?.bytes != active.length {
-        active.file.set_length(active.length)?;
-    }
-    fault_points::write(FaultPoint::Write, &mut active.file, &chunk.bytes)?;
-    fault_points::reached(FaultPoint::Sync);
-    active.file.sync()?;
-    fault_points::reached(FaultPoint::Synced);
-    active.length += chunk.bytes.len() as u64;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::spool::frames::writer::FrameWriter;
-
-    #[test]
-    fn contract_23_what_a_failed_sync_leaves_does_not_count_as_written() {
-        // Takes every byte and cannot be synced.
-        let file = std::fs::File::options().append(true).open("/dev/null");
-        let file = File::from(file.unwrap());
-        let mut active = Some(ActiveSegment {
-            id: 1,
-            file,
-            length: 0,
-        });
-        let chunk = Chunk {
-            segment: 1,
-            writer: FrameWriter::new(&Default::default()),
-            bytes: b"bytes".to_vec(),
-            finished: 0,
-        };
-        assert!(append(&mut active, Path::new("/nowhere"), &chunk).is_err());
-        assert_eq!(active.unwrap().length, 0);
     }
 }

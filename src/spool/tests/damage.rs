@@ -288,3 +288,34 @@ async fn contract_23_records_that_memory_had_no_room_for_are_lost_with_their_seg
         simulated::stop();
     }
 }
+
+#[tokio::test]
+async fn contract_23_a_lost_end_of_records_that_were_put_back_is_said() {
+    let folder = simulated::start(1, 0);
+    let assemble = || {
+        let (backend, metrics) = (Arc::<Backend>::default(), Arc::new(Metrics::new().unwrap()));
+        let opened = Spool::assemble(&folder.as_path().into(), BOUNDS, backend, metrics.clone());
+        let (spool, _, writer) = opened.unwrap();
+        (spool, writer, metrics)
+    };
+    let (spool, mut writer, _) = assemble();
+    spool.push(record(1, Stage::PreCall));
+    writer.round();
+    let path = segment::path(&folder, 1);
+    let numbered = disk::about(&path).unwrap().bytes;
+    // It comes from the folder `incoming` and has its number already: no new one is given.
+    let put_back = sample_record(512);
+    assert!(put_back.chain.is_some());
+    spool.core.push_promised(put_back);
+    writer.round();
+    drop((spool, writer));
+    // The sector that it is in is lost.
+    let file = disk::open_update(&path).unwrap();
+    let length = usize::try_from(file.about().unwrap().bytes - numbered).unwrap();
+    assert!(length > 0);
+    file.write_at(&vec![0; length], numbered).unwrap();
+    let (_spool, mut writer, metrics) = assemble();
+    writer.round();
+    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    simulated::stop();
+}
