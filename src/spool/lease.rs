@@ -38,7 +38,7 @@ impl Lease {
             return;
         };
         let position = leased.position;
-        self.core.lock().prove(&leased.record);
+        self.core.lock().add_known_holder(&leased.record);
         if let Some(files) = leased.record.into_files_owed(id) {
             self.core.push_promised(files);
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// All keys that the backend has not accepted.
-const UNPROVEN: u64 = 0;
+const UNKNOWN: u64 = 0;
 
 #[derive(Default)]
 pub(super) struct SpoolShares {
@@ -30,7 +30,7 @@ pub(super) struct Share {
 
 impl SpoolShares {
     /// The backend has accepted a record of this access key.
-    pub(super) fn prove(&self, record: &Record) {
+    pub(super) fn add_known(&self, record: &Record) {
         self.known.insert(key_of(record));
     }
 
@@ -72,7 +72,7 @@ impl SpoolShares {
         let key = key_of(record);
         match self.known.contains(key) {
             true => key,
-            false => UNPROVEN,
+            false => UNKNOWN,
         }
     }
 }

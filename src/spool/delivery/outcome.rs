@@ -37,7 +37,7 @@ impl OutcomeHandler {
     /// The backend has stored the record, under this id if it gave one.
     pub(super) async fn delivered(&mut self, item: DeliveryItem, id: Option<RecordId>) {
         self.log_finished(&item, TelemetryOutcome::Delivered, "");
-        self.shared.core.lock().prove(&item.record);
+        self.shared.core.lock().add_known_holder(&item.record);
         match id.filter(|_| item.record.files.is_some()) {
             None => self.finish(&item),
             Some(id) if item.position.is_some() => self.attach_files(item, id).await,

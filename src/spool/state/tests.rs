@@ -2,25 +2,32 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::spool::segment_index::SegmentFile;
-use crate::spool::sequence::Latest;
+use crate::spool::eviction::{DropReason, Dropped};
+use crate::spool::frames::format::{HEADER, MAX_CONTENT};
+use crate::spool::segment_index::{SegmentFile, SegmentIndex};
+use crate::spool::sequence::{Latest, SequenceNumber};
 use crate::spool::tests::samples::sample_record;
 use std::time::Duration;
 use uuid::Uuid;
 
 fn state(policy: EvictionPolicy, max_memory: u64, delivers: bool) -> State {
+    let dispatcher = delivers.then(Arc::default);
+    let initial = initial(SegmentIndex::default());
+    State::new(initial, policy, max_memory, dispatcher)
+}
+
+fn initial(index: SegmentIndex) -> Initial {
     let latest = Latest {
         gateway: Uuid::from_u128(1),
         number: SequenceNumber::default(),
     };
-    let initial = Initial {
+    let sequencer = Sequencer::continue_after(latest, None);
+    Initial {
         keys: Arc::default(),
-        index: SegmentIndex::default(),
+        index,
         current: 1,
-        sequencer: Sequencer::continue_after(latest, None),
-    };
-    let dispatcher = delivers.then(Arc::default);
-    State::new(initial, policy, max_memory, dispatcher)
+        sequencer,
+    }
 }
 
 fn unbounded() -> EvictionPolicy {
@@ -41,12 +48,19 @@ fn position(ordinal: u32) -> RecordPosition {
     }
 }
 
-/// Invariant 3: the index knows every byte that is in the buffer or was handed to the writer.
+impl State {
+    /// Makes the disk look as if it were that far behind.
+    pub(in crate::spool) fn set_unwritten(&mut self, bytes: u64) {
+        self.log.set_unwritten(bytes);
+    }
+}
+
+/// The index knows every byte that is in the buffer or was handed to the writer.
 fn assert_bytes_agree(state: &State, handed_over: u64) {
-    let buffered = state.buffer.buffered(state.current);
-    let entry = state.index.get(state.current);
-    let indexed = entry.map_or(0, |entry| entry.bytes() - HEADER);
-    assert_eq!(indexed, buffered + handed_over);
+    let segment = state.log.current();
+    let header = state.log.bytes_of(segment).map_or(0, |_| HEADER);
+    let in_file = state.log.bytes_in_file(segment, 0);
+    assert_eq!(in_file, header + handed_over);
 }
 
 #[test]
@@ -124,7 +138,10 @@ fn a_segment_that_is_dropped_leaves_nothing_behind_but_its_file() {
     let figures = state.figures(0);
     assert_eq!(dropped.unwrap().reason, DropReason::Full);
     assert_eq!((figures.bytes, figures.records), (0, 0));
-    assert_eq!(state.backlog, Some(ReadCursor::start(state.current)));
+    assert_eq!(
+        state.backlog(),
+        Some(ReadCursor::start(state.log.current()))
+    );
     // The record in memory is finished without an acknowledgement for a file that is gone.
     state.finish(Some(position(0)), figures.memory_bytes);
     let round = state.begin_round(0);
@@ -168,7 +185,7 @@ fn a_flood_during_an_outage_pushes_out_no_record_of_another_key() {
     let bounds = EvictionPolicy::new(1_000_000, Duration::from_secs(3_600));
     let mut state = state(bounds, 1_000, false);
     for key in ["flooding", "quiet"] {
-        state.prove(&of_key(key, 1));
+        state.add_known_holder(&of_key(key, 1));
     }
     let quiet = state.push(of_key("quiet", 1_000).into(), 0).unwrap();
     assert_eq!(quiet.dropped, None);
@@ -210,7 +227,7 @@ fn a_key_alone_has_the_whole_spool_and_invented_keys_count_as_one() {
         assert!(alone.push(record.into(), 0).is_ok());
     }
     let mut state = state(bounds, 1_000, false);
-    state.prove(&of_key("known", 1));
+    state.add_known_holder(&of_key("known", 1));
     state.push(of_key("known", 1_000).into(), 0).unwrap();
     let invented = (0..2_000).map(|number| of_key(&format!("invented {number}"), 1_000));
     let refused = invented.filter(|record| {
@@ -241,8 +258,7 @@ fn contract_23_an_end_that_is_lost_behind_acknowledged_records_costs_one_at_leas
         last_ms: 0,
     };
     index.add_recovered(1, file, &[0, 1]);
-    let mut state = state(unbounded(), 1 << 20, true);
-    state.index = index;
+    let mut state = State::new(initial(index), unbounded(), 1 << 20, None);
     assert_eq!(state.skip_damaged_end(position(0)), 1);
 }
 
