@@ -108,12 +108,21 @@ impl World {
     }
 
     async fn close(mut self) -> Vec<(u128, Stage)> {
-        let closer = self.closer.take().unwrap();
-        tokio::task::spawn_blocking(|| closer.close())
-            .await
-            .unwrap();
+        self.close_spool().await;
         self.delivery.await.unwrap();
         std::mem::take(&mut *self.backend.taken.lock().unwrap())
+    }
+
+    /// Closes the spool while its backend takes nothing.
+    async fn stop(mut self) {
+        self.close_spool().await;
+        self.delivery.abort();
+    }
+
+    async fn close_spool(&mut self) {
+        let closer = self.closer.take().unwrap();
+        let closed = tokio::task::spawn_blocking(|| closer.close());
+        closed.await.unwrap();
     }
 
     fn metric(&self, series: &str) -> f64 {
@@ -290,12 +299,7 @@ async fn a_stop_leaves_what_was_not_delivered_to_the_next_start() {
         world.spool.push(record(exchange, Stage::PreCall));
         world.spool.push(record(exchange, Stage::PostCall));
     }
-    let mut world = world;
-    let closer = world.closer.take().unwrap();
-    tokio::task::spawn_blocking(|| closer.close())
-        .await
-        .unwrap();
-    world.delivery.abort();
+    world.stop().await;
     let again = World::open(folder.path(), BOUNDS, 200);
     again.delivered(100).await;
     assert_in_order(&again.close().await, 50);

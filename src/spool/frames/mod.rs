@@ -15,6 +15,4 @@ mod window;
 pub(crate) mod writer;
 
 #[cfg(test)]
-mod cipher_tests;
-#[cfg(test)]
 pub(in crate::spool) mod tests;

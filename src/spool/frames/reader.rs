@@ -317,7 +317,7 @@ impl FrameReader {
             Format::First => match self.first_header(start, end)? {
                 Some((length, _)) => {
                     start + first_format::FRAME_HEADER as u64 + u64::from(length) > end
-                        && !self.is_whole_but_for_length(start, end)?
+                        && !self.check_without_length(start, end)?
                 }
                 None => end - start < first_format::FRAME_HEADER as u64,
             },
@@ -337,7 +337,7 @@ impl FrameReader {
     }
 
     /// Whether the rest of a file of the first format is a whole frame but for its length.
-    fn is_whole_but_for_length(&mut self, start: u64, end: u64) -> io::Result<bool> {
+    fn check_without_length(&mut self, start: u64, end: u64) -> io::Result<bool> {
         let from = start + first_format::FRAME_HEADER as u64;
         let length = u32::try_from(end.saturating_sub(from)).unwrap_or(u32::MAX);
         let content = self.source.read(from, length as usize, end)?;

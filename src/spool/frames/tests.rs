@@ -1,112 +1,16 @@
 //! Files of frames, whole, torn and damaged at every place.
-//!
-//! Long because: every test reads the same few files, which are made here.
 #![allow(clippy::unwrap_used)]
 
-use super::file_format::Format;
-use super::first_format;
+mod cipher;
+mod files;
+mod first_format;
+
+pub(in crate::spool) use files::{
+    append_to, contents, in_first_format, segment_of, to_first_format,
+};
+
 use super::format::{FRAME_HEADER, HEADER, Marker, file_header, frame};
-use super::keyring::Keyring;
-use super::reader::{FrameReader, NextFrame};
-use super::writer::FrameWriter;
-use crate::spool::chain_file::Owner;
-use crate::spool::segment::{self, SegmentId};
-use crate::spool::tests::samples::sample_record;
-use crate::spool::{disk, record_codec};
-use std::io::Write as _;
-use std::path::Path;
-use support::stack::Folder;
-use uuid::Uuid;
-
-/// Writes a segment whose frames have these contents.
-pub(in crate::spool) fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
-    let writer = FrameWriter::new(&Keyring::default());
-    let mut bytes = Vec::new();
-    for (ordinal, content) in (0..).zip(contents) {
-        let frame = writer.frame(&mut bytes, ordinal, |out| out.extend_from_slice(content));
-        frame.unwrap();
-    }
-    let mut file = segment::create(folder, id, &writer).unwrap();
-    file.write_all(&bytes).unwrap();
-}
-
-/// The contents of the whole frames of a file.
-pub(in crate::spool) fn contents(path: &Path) -> Vec<Vec<u8>> {
-    let whole = read(&std::fs::read(path).unwrap()).whole;
-    whole.into_iter().map(|(_, content)| content).collect()
-}
-
-/// Appends a frame to a file.
-pub(in crate::spool) fn append_to(path: &Path, content: &[u8]) {
-    let mut bytes = std::fs::read(path).unwrap();
-    let ordinal = u32::try_from(read(&bytes).whole.len()).unwrap();
-    match FrameReader::open_sealed(path).unwrap().format() {
-        Format::Marked { marker, .. } => frame(&mut bytes, marker, ordinal, |out| {
-            out.extend_from_slice(content);
-        }),
-        _ => first_format::frame(&mut bytes, content),
-    }
-    std::fs::write(path, bytes).unwrap();
-}
-
-/// Rewrites a file as versions up to 4.1 wrote it.
-pub(in crate::spool) fn to_first_format(path: &Path) {
-    std::fs::write(path, in_first_format(contents(path))).unwrap();
-}
-
-/// A file of versions up to 4.1 whose frames have these contents.
-pub(in crate::spool) fn in_first_format(contents: Vec<Vec<u8>>) -> Vec<u8> {
-    let mut bytes = first_format::MAGIC.to_vec();
-    for content in contents {
-        first_format::frame(&mut bytes, &content);
-    }
-    bytes
-}
-
-/// What a reader made of a file.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) whole: Vec<(Option<u32>, Vec<u8>)>,
-    pub(super) damaged: Vec<std::ops::Range<u64>>,
-    pub(super) torn: Option<u64>,
-}
-
-fn read(bytes: &[u8]) -> Found {
-    try_read(bytes).unwrap()
-}
-
-fn try_read(bytes: &[u8]) -> Option<Found> {
-    try_read_in(&Folder::new(), bytes)
-}
-
-fn try_read_in(folder: &Folder, bytes: &[u8]) -> Option<Found> {
-    read_with_in(folder, bytes, &Keyring::default())
-}
-
-pub(super) fn read_with(bytes: &[u8], keys: &Keyring) -> Option<Found> {
-    read_with_in(&Folder::new(), bytes, keys)
-}
-
-pub(super) fn read_with_in(folder: &Folder, bytes: &[u8], keys: &Keyring) -> Option<Found> {
-    let file = folder.path().join("x");
-    std::fs::write(&file, bytes).unwrap();
-    let mut reader = FrameReader::open(&file, keys).ok()?;
-    let mut found = Found {
-        whole: Vec::new(),
-        damaged: Vec::new(),
-        torn: None,
-    };
-    loop {
-        match reader.next(bytes.len() as u64).unwrap() {
-            NextFrame::Whole(frame) => found.whole.push((frame.ordinal, frame.content)),
-            NextFrame::Damaged(place) => found.damaged.push(place),
-            NextFrame::Torn(at) => found.torn = Some(at),
-            NextFrame::End => return Some(found),
-        }
-    }
-}
-
-const TEXTS: [&[u8]; 4] = [b"one", b"", b"three \0\0\0", b"four"];
+use files::{TEXTS, entry, folder_of, read, try_read, try_read_in};
 
 /// A file with [`TEXTS`], and where each frame ends.
 fn file() -> (Vec<u8>, Vec<usize>) {
@@ -253,28 +157,6 @@ fn contract_23_a_lost_sector_at_the_beginning_costs_no_frame() {
     assert_eq!(read(&[0; 10_000]).torn, Some(0), "nothing was ever written");
 }
 
-/// A record of this gateway, whose text holds these bytes.
-fn entry(gateway: u128, text: &[u8]) -> Vec<u8> {
-    let mut record = sample_record(512);
-    record.chain.as_mut().unwrap().gateway = Uuid::from_u128(gateway);
-    let mut content = Vec::new();
-    record_codec::encode(&record, &mut content);
-    [&content, text].concat()
-}
-
-/// A folder whose spool has that gateway.
-fn folder_of(gateway: u128) -> std::sync::Arc<Folder> {
-    let folder = Folder::new();
-    let owner = Owner {
-        gateway: Uuid::from_u128(gateway),
-        boot: Uuid::nil(),
-        ended: false,
-    };
-    let file = disk::open_update(&folder.path().join("chain")).unwrap();
-    owner.write(&file).unwrap();
-    folder
-}
-
 #[test]
 fn contract_23_without_any_header_the_records_of_this_gateway_are_found_and_no_text() {
     let (ours, theirs) = (Marker::random(), Marker([7; 8]));
@@ -296,34 +178,6 @@ fn contract_23_without_any_header_the_records_of_this_gateway_are_found_and_no_t
         let found = try_read_in(&folder, &bytes).map_or(Vec::new(), |found| found.whole);
         let ordinals: Vec<_> = found.iter().map(|(ordinal, _)| *ordinal).collect();
         assert_eq!(ordinals, expected);
-    }
-}
-
-#[test]
-fn contract_23_no_text_of_an_earlier_version_becomes_a_record() {
-    let mut forged = Vec::new();
-    for _ in 0..3 {
-        first_format::frame(&mut forged, &entry(8, b""));
-    }
-    let mut bytes = first_format::MAGIC.to_vec();
-    let mut starts = Vec::new();
-    for _ in 0..3 {
-        starts.push(bytes.len());
-        first_format::frame(&mut bytes, &entry(9, &forged));
-    }
-    let folder = folder_of(9);
-    for (damaged, start) in starts.into_iter().enumerate() {
-        // Its length, its checksum, its content, all of its header.
-        for place in [0..1, 5..6, 20..21, 0..8] {
-            let mut bytes = bytes.clone();
-            let places = start + place.start..start + place.end;
-            bytes[places].iter_mut().for_each(|byte| *byte ^= 1);
-            let found = try_read_in(&folder, &bytes).unwrap();
-            assert_eq!(found.whole.len(), 2, "{damaged} {place:?}");
-            for (_, content) in found.whole {
-                assert!(content == entry(9, &forged), "{damaged} {place:?}");
-            }
-        }
     }
 }
 
@@ -375,59 +229,4 @@ fn contract_23_damage_that_is_longer_than_what_is_read_at_once_is_skipped() {
     let ordinals: Vec<_> = found.whole.iter().map(|(ordinal, _)| *ordinal).collect();
     assert_eq!(ordinals, [Some(0), Some(2), Some(3)]);
     assert_eq!(found.whole[1].1, vec![7; 300_000]);
-}
-
-/// A file of version 4.1, with records.
-fn first_file() -> (Vec<u8>, Vec<usize>) {
-    let mut bytes = first_format::MAGIC.to_vec();
-    let mut ends = Vec::new();
-    for number in 1..5 {
-        let mut content = Vec::new();
-        record_codec::encode(&sample_record(512 + number), &mut content);
-        first_format::frame(&mut bytes, &content);
-        ends.push(bytes.len());
-    }
-    (bytes, ends)
-}
-
-#[test]
-fn contract_23_files_of_earlier_versions_are_read_and_damage_there_costs_its_frame_too() {
-    let (whole, ends) = first_file();
-    let all = read(&whole);
-    let ordinals: Vec<_> = all.whole.iter().map(|(ordinal, _)| *ordinal).collect();
-    assert_eq!(ordinals, [Some(0), Some(1), Some(2), Some(3)]);
-    let header = first_format::MAGIC.len();
-    for bit in 0..whole.len() * 8 {
-        let mut bytes = whole.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        let touched = ends.iter().take_while(|end| **end <= bit / 8).count();
-        let is_header = bit / 8 < header;
-        let found = read(&bytes);
-        let expected: Vec<_> = (0..4)
-            .filter(|index| is_header || *index != touched)
-            .map(|index| all.whole[index].1.clone())
-            .collect();
-        let contents: Vec<_> = found
-            .whole
-            .iter()
-            .map(|(_, content)| content.clone())
-            .collect();
-        assert_eq!(contents, expected, "{bit}");
-        let is_noticed = !found.damaged.is_empty() || found.torn.is_some();
-        assert_eq!(is_noticed, !is_header, "{bit}");
-        // Behind damage the ordinals are not known.
-        let behind = found.whole.iter().skip(touched);
-        assert!(is_header || behind.clone().all(|(ordinal, _)| ordinal.is_none()));
-    }
-}
-
-#[test]
-fn a_search_in_a_file_of_an_earlier_version_ends_soon_whatever_its_content() {
-    let mut bytes = first_format::MAGIC.to_vec();
-    // Each offset looks like a long frame with a record.
-    let likely = [0x00, 0x00, 0x08, 0x00, 0, 0, 0, 0, 2, 0, 0, 0];
-    let content = likely.repeat(200_000);
-    first_format::frame(&mut bytes, &content);
-    bytes[9] ^= 1;
-    assert_eq!(read(&bytes).whole, []);
 }

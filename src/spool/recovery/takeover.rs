@@ -132,20 +132,16 @@ fn copy_unacked(
     out: &mut IncomingFile,
     metrics: &Metrics,
 ) -> io::Result<()> {
-    let path = segment::path(from, id);
-    let mut reader = match FrameReader::open(&path, from.keys()) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            log_lost(&path, 0..1, &HashSet::new(), metrics);
-            #[cfg(test)]
-            witness::gives_up_from(RecordPosition {
-                segment: id,
-                ordinal: 0,
-            });
-            return damage::keep(&path, disk::about(&path)?.bytes, metrics);
-        }
+    let mut segment = TakenSegment {
+        path: segment::path(from, id),
+        acked: HashSet::new(),
+        metrics,
+    };
+    let mut reader = match FrameReader::open(&segment.path, from.keys()) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => return segment.give_up(),
         opened => opened?,
     };
-    let acked: HashSet<u32> = ack_log::read(from, id)?.ordinals.into_iter().collect();
+    segment.acked.extend(ack_log::read(from, id)?.ordinals);
     // Versions up to 4.1 left torn ends as they were.
     let may_be_torn = may_be_torn || !reader.format().has_ordinals();
     let (end, mut expected) = (reader.length()?, 0);
@@ -153,57 +149,84 @@ fn copy_unacked(
         let (damaged, missing) = match reader.next(end)? {
             NextFrame::Whole(frame) => {
                 let ordinal = frame.ordinal;
-                if !ordinal.is_some_and(|ordinal| acked.contains(&ordinal)) {
+                if !ordinal.is_some_and(|ordinal| segment.acked.contains(&ordinal)) {
                     out.append(&frame.content)?;
                 }
                 let missing = expected..ordinal.unwrap_or(expected);
                 expected = expected.max(missing.end.saturating_add(1));
                 (0, missing)
             }
-            NextFrame::Damaged(place) if place.end == end => {
-                (place.end - place.start, lost_end(expected, &acked))
+            NextFrame::Damaged(place) => {
+                let missing = match reader.format().has_ordinals() {
+                    _ if place.end == end => segment.missing_end(expected),
+                    // The next frame tells how many were damaged.
+                    true => 0..0,
+                    // It was one at least.
+                    false => expected..expected + 1,
+                };
+                (place.end - place.start, missing)
             }
-            // Where the next frame does not tell how many were damaged, it was one at least.
-            NextFrame::Damaged(place) if !reader.format().has_ordinals() => {
-                (place.end - place.start, expected..expected + 1)
-            }
-            NextFrame::Damaged(place) => (place.end - place.start, 0..0),
-            NextFrame::Torn(at) if !may_be_torn => (end - at, lost_end(expected, &acked)),
+            NextFrame::Torn(at) if !may_be_torn => (end - at, segment.missing_end(expected)),
             NextFrame::End | NextFrame::Torn(_) => return Ok(()),
         };
-        if damaged > 0 {
-            damage::keep(&path, damaged, metrics)?;
-        }
-        #[cfg(test)]
-        for ordinal in missing.clone() {
-            let segment = id;
-            witness::gives_up(RecordPosition { segment, ordinal });
-        }
-        #[cfg(test)]
-        if damaged > 0 && !missing.is_empty() {
-            // How many there were behind it is not known.
-            let ordinal = missing.start;
-            witness::gives_up_from(RecordPosition {
-                segment: id,
-                ordinal,
-            });
-        }
-        log_lost(&path, missing, &acked, metrics);
+        segment.report(damaged, missing)?;
     }
 }
 
-/// The records from this one on that were lost with the end of a segment: one at least that is not acknowledged.
-fn lost_end(from: u32, acked: &HashSet<u32>) -> Range<u32> {
-    let first = (from..).find(|ordinal| !acked.contains(ordinal));
-    from..first.unwrap_or(from).saturating_add(1)
+/// A segment that is taken over.
+struct TakenSegment<'a> {
+    path: PathBuf,
+    acked: HashSet<u32>,
+    metrics: &'a Metrics,
 }
 
-/// Counts the damaged frames with these ordinals that were not acknowledged.
-fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Metrics) {
-    let lost = missing.filter(|ordinal| !acked.contains(ordinal));
-    let count = lost.count() as u64;
-    if count > 0 {
-        SpoolRecordsDamaged { file: path, count }.emit(metrics);
+impl TakenSegment<'_> {
+    /// Keeps a file that is not one of frames, and counts a record: it had one at least.
+    fn give_up(&self) -> io::Result<()> {
+        self.count_lost(0..1);
+        #[cfg(test)]
+        witness::gives_up_from(self.position(0));
+        damage::keep(&self.path, disk::about(&self.path)?.bytes, self.metrics)
+    }
+
+    /// The records from this one on that are missing with the end of the file: one at least that is not acknowledged.
+    fn missing_end(&self, from: u32) -> Range<u32> {
+        let first = (from..).find(|ordinal| !self.acked.contains(ordinal));
+        from..first.unwrap_or(from).saturating_add(1)
+    }
+
+    /// Keeps the file if bytes of it are damaged, and counts the missing records.
+    fn report(&self, damaged: u64, missing: Range<u32>) -> io::Result<()> {
+        if damaged > 0 {
+            damage::keep(&self.path, damaged, self.metrics)?;
+        }
+        #[cfg(test)]
+        {
+            let positions = missing.clone().map(|ordinal| self.position(ordinal));
+            positions.for_each(witness::gives_up);
+            if damaged > 0 && !missing.is_empty() {
+                // How many there were behind it is not known.
+                witness::gives_up_from(self.position(missing.start));
+            }
+        }
+        self.count_lost(missing);
+        Ok(())
+    }
+
+    /// Counts those of the missing records that were not acknowledged.
+    fn count_lost(&self, missing: Range<u32>) {
+        let lost = missing.filter(|ordinal| !self.acked.contains(ordinal));
+        let (file, count) = (&self.path, lost.count() as u64);
+        if count > 0 {
+            SpoolRecordsDamaged { file, count }.emit(self.metrics);
+        }
+    }
+
+    #[cfg(test)]
+    fn position(&self, ordinal: u32) -> RecordPosition {
+        let name = self.path.file_name().and_then(|name| name.to_str());
+        let segment = name.and_then(segment::id_of).unwrap_or_default();
+        RecordPosition { segment, ordinal }
     }
 }
 

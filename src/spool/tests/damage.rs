@@ -187,12 +187,7 @@ async fn contract_23_what_version_4_1_kept_and_did_not_deliver_is_put_back_once(
     let down = World::open(left.path(), BOUNDS, 0);
     let incoming = left.path().join("incoming");
     eventually(|| files(left.path(), "salvaged") == 1 && files(&incoming, "seg") == 0).await;
-    let mut down = down;
-    let closer = down.closer.take().unwrap();
-    tokio::task::spawn_blocking(|| closer.close())
-        .await
-        .unwrap();
-    down.delivery.abort();
+    down.stop().await;
     // The damage is met again.
     let again = World::open(left.path(), BOUNDS, 200);
     again.delivered(19).await;

@@ -49,6 +49,16 @@ fn times(folder: &Folder) -> Vec<i64> {
     letters.iter().map(|letter| letter.at_ms).collect()
 }
 
+/// Writes so many letters; their file and its bytes.
+fn file_of_letters(folder: &Folder, count: i64) -> (PathBuf, Vec<u8>) {
+    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
+    let letters = (0..count).map(|at| letter(at, 422, "key"));
+    write(&mut store, letters.collect());
+    let path = folder.path().join(RefusalClass::Record.newer());
+    let bytes = std::fs::read(&path).unwrap();
+    (path, bytes)
+}
+
 fn write(letters: &mut DeadLetterStore, new: Vec<EncodedLetter>) -> u64 {
     let step = letters.write(new);
     assert!(step.error.is_none() && step.refused == 0);
@@ -154,13 +164,7 @@ fn contract_23_a_key_that_is_alone_may_fill_what_there_is() {
 #[test]
 fn contract_23_a_torn_letter_hides_none_that_comes_later() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
-    write(
-        &mut store,
-        (0..3).map(|at| letter(at, 422, "key")).collect(),
-    );
-    let path = folder.path().join(RefusalClass::Record.newer());
-    let whole = std::fs::read(&path).unwrap();
+    let (path, whole) = file_of_letters(&folder, 3);
     for cut in [1, 500, 1_030] {
         std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
         let mut after = DeadLetterStore::open(&folder.path().into(), 1 << 20);
@@ -172,13 +176,7 @@ fn contract_23_a_torn_letter_hides_none_that_comes_later() {
 #[test]
 fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
-    write(
-        &mut store,
-        (0..5).map(|at| letter(at, 422, "key")).collect(),
-    );
-    let path = folder.path().join(RefusalClass::Record.newer());
-    let whole = std::fs::read(&path).unwrap();
+    let (path, whole) = file_of_letters(&folder, 5);
     let header = format::HEADER as usize;
     let length = (whole.len() - header) / 5;
     // In the second letter: its marker, its length, its checksum, its text.
@@ -271,12 +269,7 @@ fn contract_23_a_letter_that_fits_but_for_its_frame_begins_a_new_file() {
 #[test]
 fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
-    write(
-        &mut store,
-        (0..3).map(|at| letter(at, 422, "key")).collect(),
-    );
-    let path = folder.path().join(RefusalClass::Record.newer());
+    let (path, _) = file_of_letters(&folder, 3);
     to_first_format(&path);
     let whole = std::fs::read(&path).unwrap();
     let start = 8 + (whole.len() - 8) / 3 * 2;
@@ -303,13 +296,9 @@ fn contract_23_a_damaged_last_letter_of_an_earlier_version_is_kept_and_said() {
 #[test]
 fn contract_23_letters_lost_while_a_process_runs_are_said_by_the_next_one() {
     let folder = folder();
-    let mut store = DeadLetterStore::open(&folder.path().into(), 1 << 20);
-    let letters = (0..2).map(|at| letter(at, 422, "key"));
-    write(&mut store, letters.collect());
+    let (path, mut bytes) = file_of_letters(&folder, 2);
     let mut running = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     // A lost sector looks like a write that never came.
-    let path = folder.path().join(RefusalClass::Record.newer());
-    let mut bytes = std::fs::read(&path).unwrap();
     bytes[format::HEADER as usize..].fill(0);
     std::fs::write(&path, &bytes).unwrap();
     write(&mut running, vec![letter(7, 422, "key")]);

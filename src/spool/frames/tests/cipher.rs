@@ -1,13 +1,12 @@
 //! Encrypted files of frames: whole, damaged, moved, without their key.
-#![allow(clippy::unwrap_used)]
 
-use super::cipher::OVERHEAD;
-use super::format::{FRAME_HEADER, FrameHeader, HEADER};
-use super::keyring::{Keyring, MissingKey, SpoolKey};
-use super::reader::FrameReader;
-use super::tests::{read_with, read_with_in};
-use super::writer::FrameWriter;
+use super::files::{read_with, read_with_in};
 use crate::config::key_file::FileKey;
+use crate::spool::frames::cipher::OVERHEAD;
+use crate::spool::frames::format::{FRAME_HEADER, FrameHeader, HEADER};
+use crate::spool::frames::keyring::{Keyring, MissingKey, SpoolKey};
+use crate::spool::frames::reader::FrameReader;
+use crate::spool::frames::writer::FrameWriter;
 use support::stack::Folder;
 
 const TEXTS: [&[u8]; 4] = [b"one", b"", b"three is secret", b"four!"];
@@ -191,7 +190,7 @@ fn frames_are_counted_without_their_key() {
     for place in ends {
         assert!(matches!(
             reader.next(end).unwrap(),
-            super::reader::NextFrame::Whole(_)
+            crate::spool::frames::reader::NextFrame::Whole(_)
         ));
         assert_eq!(reader.offset(), place as u64);
     }
