@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
+use support::markdown::wrapped;
 
 /// A development set: file, what it is, and the least F1 (IoU) that each type should reach.
 struct Set {
@@ -92,6 +93,7 @@ pub(crate) fn run(data: &Path, docs: &Path) {
         + &super::ordinary::section(&engine, &rules)
         + &guard::report(&engine, data)
         + &super::rates::section(&engine, &super::ordinary::texts());
+    let text = wrapped(&text);
     print!("{text}");
     let page = docs.join("detection.md");
     let before = std::fs::read_to_string(&page).unwrap();

@@ -200,3 +200,20 @@ fn contract_23_a_lost_sector_at_the_beginning_of_a_segment_costs_no_record() {
         assert_eq!(stored(&backend).len(), 2 * CALLS, "{sector}");
     }
 }
+
+#[test]
+fn a_file_of_another_process_that_cannot_be_opened_stops_no_start_and_is_logged() {
+    let (upstream, backend, folder) = (Upstream::ok(), Backend::start(), Folder::new());
+    let beside = folder.path().join("data/spool").join("beside-1");
+    std::fs::create_dir_all(&beside).unwrap();
+    let segment = beside.join("0000000000000001.seg");
+    std::os::unix::fs::symlink(&segment, &segment).unwrap();
+    let stack = registering(&upstream, &backend, &folder).start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    backend.await_accepted(2);
+    let named = format!("cannot take over {}", beside.display());
+    stack.process.await_stderr("the takeover warns", |log| {
+        log.contains(&named).then_some(())
+    });
+    assert!(std::fs::symlink_metadata(&segment).is_ok(), "it is kept");
+}

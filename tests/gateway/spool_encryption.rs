@@ -1,7 +1,5 @@
 //! CONTRACT 23 with `spool.encryption`, through the binary: what waits on the disk tells nothing without its key, and
 //! every promise of a record holds as without encryption.
-//!
-//! Long because: keys, kills, damage and dead letters share one folder and what is looked for in it.
 
 use crate::attachments::HEADER;
 use serde_json::{Value, json};
@@ -29,10 +27,65 @@ const INLINE: &str = "aW5saW5lIHBsYW5z";
 const FILE_HEADER: usize = 4_128;
 const FRAME_HEADER: usize = 24;
 
-fn gateway(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>, keys: &str) -> Builder {
-    let spool = format!("spool: {{durability: before_upstream, encryption: {{{keys}}}}}");
-    let builder = Stack::gateway().upstream(upstream).monitor(backend);
-    builder.folder(folder).yaml(&spool)
+struct World {
+    upstream: Upstream,
+    backend: Backend,
+    folder: Arc<Folder>,
+}
+
+impl World {
+    fn new(backend: Backend) -> Self {
+        Self {
+            upstream: Upstream::ok(),
+            backend,
+            folder: Folder::new(),
+        }
+    }
+
+    fn gateway(&self, keys: &str) -> Builder {
+        let spool = format!("spool: {{durability: before_upstream, encryption: {{{keys}}}}}");
+        let builder = Stack::gateway().upstream(&self.upstream);
+        let builder = builder.monitor(&self.backend).folder(&self.folder);
+        builder.yaml(&spool)
+    }
+
+    /// A gateway that each of these users has called, with all records of the folder on disk.
+    fn called(&self, keys: &str, users: &[&str], records: u64) -> Stack {
+        let stack = self.gateway(keys).start();
+        users.iter().for_each(|user| call(&stack, user));
+        eventually("the records are on disk", || {
+            (spool("status", &self.folder)["records"] == records).then_some(())
+        });
+        stack
+    }
+
+    /// The backend takes everything from now on; what came before is forgotten.
+    fn recover(&self) {
+        self.backend.recovers();
+        self.backend.forget();
+    }
+
+    /// A gateway whose backend takes everything.
+    fn recovered(&self, keys: &str) -> Stack {
+        self.recover();
+        self.gateway(keys).start()
+    }
+
+    /// How often each user's prompt and answer came, once the spool owes nothing.
+    fn delivered(&self) -> HashMap<(String, bool), usize> {
+        eventually("nothing is owed", || {
+            let status = spool("status", &self.folder);
+            (status["records"] == 0 && status["put_back"] == 0).then_some(())
+        });
+        let mut came = HashMap::new();
+        for call in self.backend.calls() {
+            let user = call.parameter("user_id").as_str().unwrap().to_owned();
+            let text = if call.is_pre() { PROMPT } else { ANSWERED };
+            assert!(call.message().contains(text));
+            *came.entry((user, call.is_pre())).or_default() += 1;
+        }
+        came
+    }
 }
 
 /// A call of this user, with files that nobody fetches while the backend is away.
@@ -121,33 +174,9 @@ fn readable(folder: &Folder) -> Vec<&'static str> {
     secrets.into_iter().filter(stands).collect()
 }
 
-fn await_on_disk(folder: &Folder, records: u64) {
-    eventually("the records are on disk", || {
-        (spool("status", folder)["records"] == records).then_some(())
-    });
-}
-
 fn kill(mut stack: Stack) {
     stack.process.signal("KILL");
     stack.process.await_exit();
-}
-
-/// How often each user's prompt and answer came, once the spool owes nothing.
-fn delivered(backend: &Backend, folder: &Folder) -> HashMap<(String, bool), usize> {
-    eventually("nothing is owed", || {
-        let status = spool("status", folder);
-        (status["records"] == 0 && status["put_back"] == 0).then_some(())
-    });
-    let mut came = HashMap::new();
-    for call in backend.calls() {
-        let user = call.parameter("user_id").as_str().unwrap().to_owned();
-        assert!(
-            call.message()
-                .contains(if call.is_pre() { PROMPT } else { ANSWERED })
-        );
-        *came.entry((user, call.is_pre())).or_default() += 1;
-    }
-    came
 }
 
 /// The prompt and the answer of each user, once.
@@ -158,29 +187,24 @@ fn once<'a>(users: impl IntoIterator<Item = &'a str>) -> HashMap<(String, bool),
 
 #[test]
 fn no_text_and_no_key_is_in_any_file_while_the_backend_is_away_and_each_record_arrives_once() {
-    let upstream = Upstream::ok();
     for encrypts in [false, true] {
-        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
-        let (key, id) = make_key(&folder, "spool.key");
+        let world = World::new(Backend::that(Manner::Refuses(500)));
+        let (key, id) = make_key(&world.folder, "spool.key");
         let keys = if encrypts {
             format!("key_file: \"{key}\"")
         } else {
             String::new()
         };
-        let stack = gateway(&upstream, &backend, &folder, &keys).start();
-        for user in ["a", "b", "c"] {
-            call(&stack, user);
-        }
-        await_on_disk(&folder, 6);
+        let stack = world.called(&keys, &["a", "b", "c"], 6);
         let shown = stack.operations("/status").json();
         assert_eq!(shown["spool"]["encrypted"], encrypts);
         let secret = std::fs::read_to_string(&key).unwrap();
         assert!(!shown.to_string().contains(secret.trim()));
         // While it runs, and as kill -9 leaves it.
-        let found = readable(&folder);
+        let found = readable(&world.folder);
         kill(stack);
-        assert_eq!(readable(&folder), found);
-        let status = spool("status", &folder);
+        assert_eq!(readable(&world.folder), found);
+        let status = spool("status", &world.folder);
         match encrypts {
             // The search finds them where they are.
             false => assert_eq!(found, [PROMPT, ANSWERED, KEY, FILE, INLINE]),
@@ -190,45 +214,43 @@ fn no_text_and_no_key_is_in_any_file_while_the_backend_is_away_and_each_record_a
                 assert_eq!(status["unencrypted_files"], 0);
             }
         }
-        backend.recovers();
-        backend.forget();
-        let _stack = gateway(&upstream, &backend, &folder, &keys).start();
-        assert_eq!(delivered(&backend, &folder), once(["a", "b", "c"]));
+        let _stack = world.recovered(&keys);
+        assert_eq!(world.delivered(), once(["a", "b", "c"]));
         eventually("the inline files came", || {
-            (backend.files().len() >= 3).then_some(())
+            (world.backend.files().len() >= 3).then_some(())
         });
     }
 }
 
 #[test]
 fn dead_letters_are_encrypted_too_and_replayed_with_the_key() {
-    let (upstream, folder) = (Upstream::ok(), Folder::new());
-    let backend = Backend::that(Manner::Refuses(422));
-    let (key, id) = make_key(&folder, "spool.key");
+    let world = World::new(Backend::that(Manner::Refuses(422)));
+    let folder = &world.folder;
+    let (key, id) = make_key(folder, "spool.key");
     let letters = |count: u64| {
         eventually("they are dead letters", || {
-            let status = spool("status", &folder);
+            let status = spool("status", folder);
             let is_settled = status["dead_letters"] == count && status["records"] == 0;
             is_settled.then_some(())
         });
     };
     // Those from before the spool was encrypted are written again.
-    let stack = gateway(&upstream, &backend, &folder, "").start();
+    let stack = world.gateway("").start();
     call(&stack, "clear");
     letters(2);
     kill(stack);
-    assert!(readable(&folder).contains(&PROMPT));
+    assert!(readable(folder).contains(&PROMPT));
     let keys = format!("key_file: \"{key}\"");
-    let stack = gateway(&upstream, &backend, &folder, &keys).start();
+    let stack = world.gateway(&keys).start();
     call(&stack, "encrypted");
     letters(4);
     eventually("nothing is readable", || {
-        readable(&folder).is_empty().then_some(())
+        readable(folder).is_empty().then_some(())
     });
-    let listed = spool("dead", &folder);
+    let listed = spool("dead", folder);
     assert_eq!(listed.as_array().unwrap().len(), 4);
     // Without the configuration there is no key.
-    let dir = spool_of(&folder).display().to_string();
+    let dir = spool_of(folder).display().to_string();
     let without = monitor(&["spool", "dead", "--dir", &dir]);
     let said = String::from_utf8_lossy(&without.stderr).into_owned();
     assert!(!without.status.success());
@@ -236,38 +258,33 @@ fn dead_letters_are_encrypted_too_and_replayed_with_the_key() {
         said.contains(&id) && said.contains("old_key_files"),
         "{said}"
     );
-    backend.recovers();
-    backend.forget();
-    assert_eq!(spool("replay", &folder)["put_back"], 4);
-    eventually("all came", || (backend.calls().len() >= 4).then_some(()));
-    assert_eq!(delivered(&backend, &folder), once(["clear", "encrypted"]));
-    assert_eq!(readable(&folder), [""; 0]);
+    world.recover();
+    assert_eq!(spool("replay", folder)["put_back"], 4);
+    eventually("all came", || {
+        (world.backend.calls().len() >= 4).then_some(())
+    });
+    assert_eq!(world.delivered(), once(["clear", "encrypted"]));
+    assert_eq!(readable(folder), [""; 0]);
     drop(stack);
 }
 
 #[test]
 fn a_wrong_bit_or_a_changed_record_costs_that_record_alone() {
-    let upstream = Upstream::ok();
     for is_tampered in [false, true] {
-        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
-        let (key, _) = make_key(&folder, "spool.key");
+        let world = World::new(Backend::that(Manner::Refuses(500)));
+        let (key, _) = make_key(&world.folder, "spool.key");
         let keys = format!("key_file: \"{key}\"");
-        let stack = gateway(&upstream, &backend, &folder, &keys).start();
-        for user in ["a", "b", "c"] {
-            call(&stack, user);
-        }
-        await_on_disk(&folder, 6);
-        kill(stack);
+        kill(world.called(&keys, &["a", "b", "c"], 6));
         let is_segment = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "seg");
-        let path = files(&spool_of(&folder)).into_iter().map(|(path, _)| path);
+        let path = files(&spool_of(&world.folder))
+            .into_iter()
+            .map(|(path, _)| path);
         let path = path.into_iter().find(is_segment).unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         change_second(&mut bytes, is_tampered);
         std::fs::write(&path, &bytes).unwrap();
-        backend.recovers();
-        backend.forget();
-        let stack = gateway(&upstream, &backend, &folder, &keys).start();
-        let came = delivered(&backend, &folder);
+        let stack = world.recovered(&keys);
+        let came = world.delivered();
         assert_eq!(came.len(), 5, "{is_tampered}");
         assert!(came.values().all(|count| *count == 1));
         let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
@@ -295,10 +312,9 @@ fn change_second(bytes: &mut [u8], looks_right: bool) {
 
 #[test]
 fn encryption_is_switched_on_rotated_and_switched_off_over_kills_and_no_record_is_lost() {
-    let (upstream, folder) = (Upstream::ok(), Folder::new());
-    let backend = Backend::that(Manner::Refuses(500));
-    let (one, one_id) = make_key(&folder, "one.key");
-    let (two, two_id) = make_key(&folder, "two.key");
+    let world = World::new(Backend::that(Manner::Refuses(500)));
+    let (one, one_id) = make_key(&world.folder, "one.key");
+    let (two, two_id) = make_key(&world.folder, "two.key");
     let stages = [
         ("clear", String::new()),
         ("one", format!("key_file: \"{one}\"")),
@@ -309,40 +325,31 @@ fn encryption_is_switched_on_rotated_and_switched_off_over_kills_and_no_record_i
         ("off", format!("old_key_files: [\"{one}\", \"{two}\"]")),
     ];
     for (count, (user, keys)) in (1..).zip(&stages) {
-        let stack = gateway(&upstream, &backend, &folder, keys).start();
-        call(&stack, user);
-        await_on_disk(&folder, 2 * count);
-        kill(stack);
+        kill(world.called(keys, &[user], 2 * count));
     }
-    let status = spool("status", &folder);
+    let status = spool("status", &world.folder);
     assert_eq!(status["keys"], json!({one_id: 1, two_id: 1}));
     assert_eq!(status["unencrypted_files"], 2);
-    backend.recovers();
-    backend.forget();
-    let _stack = gateway(&upstream, &backend, &folder, &stages[3].1).start();
+    let _stack = world.recovered(&stages[3].1);
     let users = stages.iter().map(|(user, _)| *user);
-    assert_eq!(delivered(&backend, &folder), once(users));
+    assert_eq!(world.delivered(), once(users));
     eventually("no file needs a key any more", || {
-        (spool("status", &folder)["keys"] == json!({})).then_some(())
+        (spool("status", &world.folder)["keys"] == json!({})).then_some(())
     });
 }
 
 #[test]
 fn a_start_without_the_key_of_a_file_is_refused_says_which_and_changes_nothing() {
-    let (upstream, folder) = (Upstream::ok(), Folder::new());
-    let backend = Backend::that(Manner::Refuses(500));
-    let (one, id) = make_key(&folder, "one.key");
-    let (two, _) = make_key(&folder, "two.key");
+    let world = World::new(Backend::that(Manner::Refuses(500)));
+    let (one, id) = make_key(&world.folder, "one.key");
+    let (two, _) = make_key(&world.folder, "two.key");
     let right = format!("key_file: \"{one}\"");
-    let stack = gateway(&upstream, &backend, &folder, &right).start();
-    call(&stack, "a");
-    await_on_disk(&folder, 2);
-    kill(stack);
-    let before = files(&spool_of(&folder));
+    kill(world.called(&right, &["a"], 2));
+    let before = files(&spool_of(&world.folder));
     for keys in [String::new(), format!("key_file: \"{two}\"")] {
-        let (status, said) = gateway(&upstream, &backend, &folder, &keys).refused();
+        let (status, said) = world.gateway(&keys).refused();
         assert!(!status.success());
-        let segment = spool_of(&folder).join("0000000000000001.seg");
+        let segment = spool_of(&world.folder).join("0000000000000001.seg");
         for named in [
             &id,
             "spool.encryption.old_key_files",
@@ -350,26 +357,29 @@ fn a_start_without_the_key_of_a_file_is_refused_says_which_and_changes_nothing()
         ] {
             assert!(said.contains(named), "{named}: {said}");
         }
-        assert_eq!(files(&spool_of(&folder)), before);
+        assert_eq!(files(&spool_of(&world.folder)), before);
     }
-    backend.recovers();
-    backend.forget();
-    let _stack = gateway(&upstream, &backend, &folder, &right).start();
-    assert_eq!(delivered(&backend, &folder), once(["a"]));
+    let _stack = world.recovered(&right);
+    assert_eq!(world.delivered(), once(["a"]));
 }
 
 #[test]
 fn a_key_file_that_others_may_read_or_that_holds_no_key_is_refused_by_check_and_by_the_start() {
-    let (upstream, backend, folder) = (Upstream::ok(), Backend::start(), Folder::new());
-    let (path, _) = make_key(&folder, "spool.key");
+    let world = World::new(Backend::start());
+    let (path, _) = make_key(&world.folder, "spool.key");
     let key = std::fs::read_to_string(&path).unwrap();
     let refused = |content: &str, mode: u32, wrong: &str| {
         std::fs::write(&path, content).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         for name in ["key_file", "old_key_files"] {
             let keys = format!("{name}: \"{path}\"");
-            let (status, said) = gateway(&upstream, &backend, &folder, &keys).refused();
-            let file = folder.path().join("monitor.yaml").display().to_string();
+            let (status, said) = world.gateway(&keys).refused();
+            let file = world
+                .folder
+                .path()
+                .join("monitor.yaml")
+                .display()
+                .to_string();
             let checked = monitor(&["check", "--role", "gateway", "--config", &file]);
             let told = String::from_utf8_lossy(&checked.stderr).into_owned();
             assert!(!status.success() && !checked.status.success());
@@ -387,29 +397,12 @@ fn a_key_file_that_others_may_read_or_that_holds_no_key_is_refused_by_check_and_
     // The current key is not an old one.
     std::fs::write(&path, &key).unwrap();
     let both = format!("key_file: \"{path}\", old_key_files: [\"{path}\"]");
-    let (status, said) = gateway(&upstream, &backend, &folder, &both).refused();
+    let (status, said) = world.gateway(&both).refused();
     assert!(!status.success());
     let named = "spool.encryption.old_key_files";
     assert!(
         said.contains("holds the key of key_file") && said.contains(named),
         "{said}"
     );
-    assert!(!spool_of(&folder).exists(), "nothing was started");
-}
-
-#[test]
-fn a_file_of_another_process_that_cannot_be_opened_stops_no_start_and_is_said() {
-    let (upstream, backend, folder) = (Upstream::ok(), Backend::start(), Folder::new());
-    let beside = spool_of(&folder).join("beside-1");
-    std::fs::create_dir_all(&beside).unwrap();
-    let segment = beside.join("0000000000000001.seg");
-    std::os::unix::fs::symlink(&segment, &segment).unwrap();
-    let stack = gateway(&upstream, &backend, &folder, "").start();
-    call(&stack, "a");
-    backend.await_accepted(2);
-    let named = format!("cannot take over {}", beside.display());
-    stack.process.await_stderr("the takeover warns", |said| {
-        said.contains(&named).then_some(())
-    });
-    assert!(std::fs::symlink_metadata(&segment).is_ok(), "it is kept");
+    assert!(!spool_of(&world.folder).exists(), "nothing was started");
 }

@@ -1,7 +1,8 @@
 //! Request targets and hosts: one reading only, and what is forwarded is the path that was judged.
 //! §4.1, CONTRACT 9 and 10, RFC 9112 3.2.
 
-use support::http::{Conn, Head};
+use support::http::Conn;
+use support::message::Head;
 use support::request::{CHAT, HELLO, Request};
 use support::stack::Stack;
 use support::upstream::Upstream;

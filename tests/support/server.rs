@@ -3,7 +3,8 @@
 //! and refused" differ only there.
 
 use super::PATIENCE;
-use super::http::{Body, Head, Stream, is_timeout, read_head};
+use super::http::is_timeout;
+use super::message::{Body, Head, Stream, read_head};
 use super::request::chunk;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};

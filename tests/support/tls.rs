@@ -1,6 +1,7 @@
 //! Certificates made on the spot, and both ends of a TLS connection over blocking sockets.
 
-use super::http::{Conn, Stream, connect};
+use super::http::{Conn, connect};
+use super::message::Stream;
 use super::server::Wrap;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedKey, IsCa, Issuer, KeyPair,

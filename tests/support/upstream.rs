@@ -1,7 +1,7 @@
 //! The model server of the test world, scripted to the byte. It keeps every head and body it was
 //! sent and never interprets them.
 
-use super::http::Stream;
+use super::message::Stream;
 use super::server::{Peer, Received, Script, Seen, Server, Wrap};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Mutex;

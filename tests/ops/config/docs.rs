@@ -9,6 +9,7 @@ use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use support::markdown::wrapped;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -22,7 +23,7 @@ fn generated(page: &str, part: &str, expected: &str) {
     let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->"));
     let (head, rest) = text.split_once(&begin).expect("a page with that part");
     let (found, tail) = rest.split_once(&end).expect("an end of that part");
-    let expected = format!("\n{}\n\n", expected.trim());
+    let expected = format!("\n{}\n\n", wrapped(expected.trim()).trim());
     if found == expected {
         return;
     }

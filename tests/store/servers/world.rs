@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
-use support::http::{Body, read_head};
+use support::message::{Body, read_head};
 use support::postgres::Database;
 use support::request::Request;
 use support::stack::{Builder, Stack};
