@@ -47,6 +47,7 @@ mod spool_commands;
 mod spool_damage;
 mod spool_encryption;
 mod spool_faults;
+mod spool_keys;
 mod startup;
 mod status;
 mod store_outage;

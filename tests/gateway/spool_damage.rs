@@ -140,9 +140,11 @@ fn contract_23_a_segment_of_the_last_release_is_delivered_and_a_wrong_bit_there_
 
 #[test]
 fn contract_23_what_an_older_version_set_aside_is_put_back_by_repair() {
-    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(500)));
+    let (upstream, away) = (Upstream::ok(), Backend::that(Manner::Refuses(500)));
     let folder = Folder::new();
-    let path = left_behind(&upstream, &backend, &folder);
+    let path = left_behind(&upstream, &away, &folder);
+    // One that the killed process never wrote to.
+    let backend = Backend::start();
     std::fs::rename(&path, path.with_extension("damaged")).unwrap();
     let _stack = delivered(&upstream, &backend, &folder);
     assert_eq!(stored(&backend).len(), 0);

@@ -4,9 +4,7 @@
 use crate::attachments::HEADER;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fs::Permissions;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -27,14 +25,14 @@ const INLINE: &str = "aW5saW5lIHBsYW5z";
 const FILE_HEADER: usize = 4_128;
 const FRAME_HEADER: usize = 24;
 
-struct World {
-    upstream: Upstream,
-    backend: Backend,
-    folder: Arc<Folder>,
+pub(crate) struct World {
+    pub(crate) upstream: Upstream,
+    pub(crate) backend: Backend,
+    pub(crate) folder: Arc<Folder>,
 }
 
 impl World {
-    fn new(backend: Backend) -> Self {
+    pub(crate) fn new(backend: Backend) -> Self {
         Self {
             upstream: Upstream::ok(),
             backend,
@@ -42,7 +40,7 @@ impl World {
         }
     }
 
-    fn gateway(&self, keys: &str) -> Builder {
+    pub(crate) fn gateway(&self, keys: &str) -> Builder {
         let spool = format!("spool: {{durability: before_upstream, encryption: {{{keys}}}}}");
         let builder = Stack::gateway().upstream(&self.upstream);
         let builder = builder.monitor(&self.backend).folder(&self.folder);
@@ -50,7 +48,7 @@ impl World {
     }
 
     /// A gateway that each of these users has called, with all records of the folder on disk.
-    fn called(&self, keys: &str, users: &[&str], records: u64) -> Stack {
+    pub(crate) fn called(&self, keys: &str, users: &[&str], records: u64) -> Stack {
         let stack = self.gateway(keys).start();
         users.iter().for_each(|user| call(&stack, user));
         eventually("the records are on disk", || {
@@ -66,13 +64,13 @@ impl World {
     }
 
     /// A gateway whose backend takes everything.
-    fn recovered(&self, keys: &str) -> Stack {
+    pub(crate) fn recovered(&self, keys: &str) -> Stack {
         self.recover();
         self.gateway(keys).start()
     }
 
     /// How often each user's prompt and answer came, once the spool owes nothing.
-    fn delivered(&self) -> HashMap<(String, bool), usize> {
+    pub(crate) fn delivered(&self) -> HashMap<(String, bool), usize> {
         eventually("nothing is owed", || {
             let status = spool("status", &self.folder);
             (status["records"] == 0 && status["put_back"] == 0).then_some(())
@@ -102,13 +100,13 @@ fn call(stack: &Stack, user: &str) {
     assert_eq!(stack.call(&request).status(), 200);
 }
 
-fn monitor(arguments: &[&str]) -> Output {
+pub(crate) fn monitor(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
     command.env_clear().args(arguments).output().unwrap()
 }
 
 /// Makes a key file; its path and the id of the key.
-fn make_key(folder: &Folder, name: &str) -> (String, String) {
+pub(crate) fn make_key(folder: &Folder, name: &str) -> (String, String) {
     let path = folder.path().join(name).display().to_string();
     let made = monitor(&["spool", "key", &path]);
     let said = String::from_utf8(made.stdout).unwrap();
@@ -119,7 +117,7 @@ fn make_key(folder: &Folder, name: &str) -> (String, String) {
     (path, id)
 }
 
-fn spool_of(folder: &Folder) -> PathBuf {
+pub(crate) fn spool_of(folder: &Folder) -> PathBuf {
     folder.path().join("data/spool")
 }
 
@@ -134,7 +132,7 @@ fn spool(action: &str, folder: &Folder) -> Value {
 }
 
 /// Every file below a folder, with its content. A running gateway may remove any of them meanwhile.
-fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let entries = unless_gone(std::fs::read_dir(folder));
     for entry in entries.into_iter().flatten() {
@@ -174,13 +172,13 @@ fn readable(folder: &Folder) -> Vec<&'static str> {
     secrets.into_iter().filter(stands).collect()
 }
 
-fn kill(mut stack: Stack) {
+pub(crate) fn kill(mut stack: Stack) {
     stack.process.signal("KILL");
     stack.process.await_exit();
 }
 
 /// The prompt and the answer of each user, once.
-fn once<'a>(users: impl IntoIterator<Item = &'a str>) -> HashMap<(String, bool), usize> {
+pub(crate) fn once<'a>(users: impl IntoIterator<Item = &'a str>) -> HashMap<(String, bool), usize> {
     let both = |user: &str| [true, false].map(|pre| ((user.to_owned(), pre), 1));
     users.into_iter().flat_map(both).collect()
 }
@@ -336,73 +334,4 @@ fn encryption_is_switched_on_rotated_and_switched_off_over_kills_and_no_record_i
     eventually("no file needs a key any more", || {
         (spool("status", &world.folder)["keys"] == json!({})).then_some(())
     });
-}
-
-#[test]
-fn a_start_without_the_key_of_a_file_is_refused_says_which_and_changes_nothing() {
-    let world = World::new(Backend::that(Manner::Refuses(500)));
-    let (one, id) = make_key(&world.folder, "one.key");
-    let (two, _) = make_key(&world.folder, "two.key");
-    let right = format!("key_file: \"{one}\"");
-    kill(world.called(&right, &["a"], 2));
-    let before = files(&spool_of(&world.folder));
-    for keys in [String::new(), format!("key_file: \"{two}\"")] {
-        let (status, said) = world.gateway(&keys).refused();
-        assert!(!status.success());
-        let segment = spool_of(&world.folder).join("0000000000000001.seg");
-        for named in [
-            &id,
-            "spool.encryption.old_key_files",
-            segment.to_str().unwrap(),
-        ] {
-            assert!(said.contains(named), "{named}: {said}");
-        }
-        assert_eq!(files(&spool_of(&world.folder)), before);
-    }
-    let _stack = world.recovered(&right);
-    assert_eq!(world.delivered(), once(["a"]));
-}
-
-#[test]
-fn a_key_file_that_others_may_read_or_that_holds_no_key_is_refused_by_check_and_by_the_start() {
-    let world = World::new(Backend::start());
-    let (path, _) = make_key(&world.folder, "spool.key");
-    let key = std::fs::read_to_string(&path).unwrap();
-    let refused = |content: &str, mode: u32, wrong: &str| {
-        std::fs::write(&path, content).unwrap();
-        std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        for name in ["key_file", "old_key_files"] {
-            let keys = format!("{name}: \"{path}\"");
-            let (status, said) = world.gateway(&keys).refused();
-            let file = world
-                .folder
-                .path()
-                .join("monitor.yaml")
-                .display()
-                .to_string();
-            let checked = monitor(&["check", "--role", "gateway", "--config", &file]);
-            let told = String::from_utf8_lossy(&checked.stderr).into_owned();
-            assert!(!status.success() && !checked.status.success());
-            for said in [said, told] {
-                let named = format!("spool.encryption.{name}");
-                assert!(said.contains(wrong) && said.contains(&named), "{said}");
-                assert!(said.contains(&path) && !said.contains(&key[..16]), "{said}");
-            }
-        }
-    };
-    refused(&key, 0o644, "rights 644");
-    refused(&key, 0o602, "rights 602");
-    refused(&key[..40], 0o600, "holds no key");
-    refused("", 0o600, "holds no key");
-    // The current key is not an old one.
-    std::fs::write(&path, &key).unwrap();
-    let both = format!("key_file: \"{path}\", old_key_files: [\"{path}\"]");
-    let (status, said) = world.gateway(&both).refused();
-    assert!(!status.success());
-    let named = "spool.encryption.old_key_files";
-    assert!(
-        said.contains("holds the key of key_file") && said.contains(named),
-        "{said}"
-    );
-    assert!(!spool_of(&world.folder).exists(), "nothing was started");
 }
