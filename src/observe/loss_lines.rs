@@ -54,13 +54,13 @@ impl LossLine {
         pending.take(now)
     }
 
-    /// Gives the sum of what no line has said yet, if it is time for a line.
+    /// Gives the sum of what is in no line yet, if it is time for one.
     pub(super) fn due(&self, now: Instant) -> Option<LossSum> {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pending.take(now)
     }
 
-    /// Gives the sum of what no line has said yet at once.
+    /// Gives the sum of what is in no line yet, at once.
     pub(super) fn rest(&self, now: Instant) -> Option<LossSum> {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pending.next = None;

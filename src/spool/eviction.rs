@@ -4,7 +4,7 @@
 use super::frames::reader::{FrameReader, NextFrame};
 use super::segment::{self, SegmentId};
 use super::segment_index::{SegmentEntry, SegmentIndex};
-use super::shares::Share;
+use super::state::shares::Share;
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;

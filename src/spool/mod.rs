@@ -15,7 +15,6 @@
 //! | what others left | [`recovery`] |
 
 mod ack_log;
-mod active_segment;
 mod chain_file;
 mod core;
 mod dead_letter;
@@ -31,7 +30,6 @@ mod recovery;
 mod segment;
 mod segment_index;
 mod sequence;
-mod shares;
 mod state;
 mod system;
 mod writer;

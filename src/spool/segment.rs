@@ -1,6 +1,8 @@
 //! The segment files of the spool (CONTRACT 23): their names, and how one begins. Frames are only appended to them
 //! ([`super::frames`]).
 
+pub(super) mod active;
+
 use super::disk::{self, File};
 use super::fault_points::{self, FaultPoint};
 use super::frames::writer::FrameWriter;

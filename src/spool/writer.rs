@@ -3,7 +3,6 @@
 //! backlog read back. A disk that refuses costs no client anything: bytes wait in memory and are written again later.
 
 use super::ack_log;
-use super::active_segment::{ActiveSegment, append};
 use super::chain_file::WrittenUpTo;
 use super::core::SpoolCore;
 use super::dead_letter::encoding::EncodedLetter;
@@ -16,13 +15,14 @@ use super::fault_points::{self, FaultPoint};
 use super::folder::SpoolFolder;
 use super::recovery::incoming::IncomingReader;
 use super::recovery::salvage;
+use super::segment::active::{ActiveSegment, append};
 use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
 use super::system::now_ms;
 use crate::observe::events::{
-    DeadLettersLost, SpoolThreadPanicked, say_last_spool_losses, say_spool_losses,
+    DeadLettersLost, SpoolThreadPanicked, log_last_spool_losses, log_spool_losses,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -101,7 +101,7 @@ impl Writer {
         loop {
             match catch_unwind(AssertUnwindSafe(|| {
                 self.wait();
-                say_spool_losses();
+                log_spool_losses();
                 self.round()
             })) {
                 Ok(Round::Last) => return,
@@ -248,7 +248,7 @@ impl Writer {
             let unacked = self.core.lock().figures(now_ms()).records;
             self.core.log_unwritten(unwritten.min(unacked));
         }
-        say_last_spool_losses();
+        log_last_spool_losses();
     }
 
     // --- Upkeep: a failure costs a record sent twice or a file that stays, never a record ---

@@ -9,7 +9,6 @@ pub(crate) mod gateway_registry;
 pub(crate) mod inline_rules;
 pub(crate) mod models;
 pub(crate) mod owned_message;
-mod parameter_bounds;
 pub(crate) mod parameters;
 mod process;
 mod record_builder;

@@ -68,8 +68,8 @@ fn sign_in_address(view: &View, is_get: bool) -> String {
     }
 }
 
-/// What a browser may do with an answer. A header that a handler has set stays: it is stricter, or specific to
-/// that answer.
+/// What a browser may do with an answer. A header that a handler has set stays: it is stricter, or specific to what
+/// the handler answers.
 fn set_security_headers(headers: &mut HeaderMap) {
     let fixed: [(HeaderName, &'static str); 6] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -42,29 +42,13 @@ pub(crate) fn start(
     metrics: &Arc<Metrics>,
     takes_over: bool,
 ) -> Result<Running> {
-    let (queue, limits) = (&settings.gateway.queue, &settings.gateway.spool);
-    let bounds = SpoolBounds {
-        bytes: limits.max_bytes,
-        age: limits.max_age,
-        memory: queue.max_bytes,
-        concurrency: queue.concurrency,
-        dead: limits.max_dead_bytes,
-    };
-    let base = settings.spool_dir();
-    let keys = Keyring::load(&limits.encryption);
+    let (base, bounds) = (settings.spool_dir(), bounds(settings));
+    let keys = Keyring::load(&settings.gateway.spool.encryption);
     let keys = keys.map_err(|error| anyhow!("spool.encryption: {error}"))?;
-    let spools = SpoolFolder::new(base.clone(), Arc::new(keys));
-    for folder in spool::existing_folders(&base) {
-        match spool::check_keys(&spools.sibling(&folder)) {
-            Err(error) if folder == base || MissingKey::is_in(&error) => {
-                return Err(SpoolError::folder(&folder, &error).into());
-            }
-            // Those of other processes are taken over once they have ended, which says what cannot be read.
-            Ok(()) | Err(_) => {}
-        }
-    }
+    let configured = SpoolFolder::new(base.clone(), Arc::new(keys));
+    check_keys(&configured)?;
     let open = |folder: &Path| {
-        let folder = spools.sibling(folder);
+        let folder = configured.sibling(folder);
         Spool::open(&folder, bounds, analyzer.clone(), metrics.clone())
     };
     let (folder, opened) = match takes_over {
@@ -76,7 +60,7 @@ pub(crate) fn start(
         mut delivery,
         closer,
     } = opened;
-    let takeover = Takeover::start(&base, spools.sibling(&folder), metrics.clone());
+    let takeover = Takeover::start(&base, configured.sibling(&folder), metrics.clone());
     if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
         let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
@@ -88,6 +72,31 @@ pub(crate) fn start(
         closer,
         takeover,
     })
+}
+
+fn bounds(settings: &Settings) -> SpoolBounds {
+    let (queue, limits) = (&settings.gateway.queue, &settings.gateway.spool);
+    SpoolBounds {
+        bytes: limits.max_bytes,
+        age: limits.max_age,
+        memory: queue.max_bytes,
+        concurrency: queue.concurrency,
+        dead: limits.max_dead_bytes,
+    }
+}
+
+/// Whether the files in the configured folder can be read, and those beside it have their keys. What else is wrong
+/// with the folder of another process is logged when it is taken over.
+fn check_keys(configured: &SpoolFolder) -> Result<(), SpoolError> {
+    for folder in spool::existing_folders(configured) {
+        match spool::check_keys(&configured.sibling(&folder)) {
+            Err(error) if *folder == **configured || MissingKey::is_in(&error) => {
+                return Err(SpoolError::folder(&folder, &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Opens a spool in the first folder that no other process uses. The process before keeps its own folder
@@ -145,7 +154,7 @@ impl Drop for Takeover {
 #[derive(Default)]
 struct TakeoverProgress {
     /// The last failure that was logged for each folder; it is not repeated with each attempt.
-    told: HashMap<PathBuf, String>,
+    logged: HashMap<PathBuf, String>,
     moved: MovedSegments,
 }
 
@@ -158,9 +167,9 @@ impl TakeoverProgress {
                 Ok(Some(count)) => info!("{count} records of the previous process taken over"),
                 Err(error) => {
                     let failure = format!("cannot take over {}: {error}", from.display());
-                    if self.told.get(&from) != Some(&failure) {
+                    if self.logged.get(&from) != Some(&failure) {
                         warn!("spool: {failure}");
-                        self.told.insert(from, failure);
+                        self.logged.insert(from, failure);
                     }
                 }
             }

@@ -57,6 +57,17 @@ impl PendingTake {
     fn turn(&mut self) -> Option<Turn> {
         self.poll()?.ok()
     }
+
+    /// So many jobs that have asked, one after the other.
+    fn many(turns: &Arc<Turns>, claim: Claim, cost: u64, count: usize) -> Vec<Self> {
+        let jobs = (0..count).map(|_| Self::of(turns, claim, cost));
+        jobs.collect()
+    }
+}
+
+/// The turns of those jobs that have one now.
+fn turns_of(jobs: &mut [PendingTake]) -> Vec<Turn> {
+    jobs.iter_mut().filter_map(PendingTake::turn).collect()
 }
 
 fn claim(holder: u64, urgency: Urgency) -> Claim {
@@ -89,7 +100,7 @@ async fn long_and_deferred_jobs_leave_a_place_for_a_short_check() {
             })
             .map(|claim| PendingTake::of(&turns, claim, 4 * MIB))
             .collect();
-        let running: Vec<_> = flooding.iter_mut().filter_map(PendingTake::turn).collect();
+        let running = turns_of(&mut flooding);
         assert_eq!(running.len(), 2);
         assert!(
             PendingTake::of(&turns, awaited(6), 100 * KIB)
@@ -105,12 +116,12 @@ async fn a_place_that_comes_free_goes_to_the_key_that_had_nothing_waiting() {
     let mut flooding: Vec<_> = (0..40)
         .map(|job| PendingTake::of(&turns, awaited(1 + job % 5), MIB))
         .collect();
-    let mut running: Vec<_> = flooding.iter_mut().filter_map(PendingTake::turn).collect();
+    let mut running = turns_of(&mut flooding);
     assert_eq!(running.len(), 2);
     // Each of them has had its first job.
     for _ in 0..5 {
         drop(running.remove(0));
-        running.extend(flooding.iter_mut().filter_map(PendingTake::turn));
+        running.extend(turns_of(&mut flooding));
     }
     let mut quiet = PendingTake::of(&turns, awaited(6), MIB);
     let mut again = PendingTake::of(&turns, awaited(6), MIB);
@@ -125,10 +136,8 @@ async fn a_place_that_comes_free_goes_to_the_key_that_had_nothing_waiting() {
 #[tokio::test]
 async fn no_key_has_all_places_and_no_place_is_lost() {
     let turns = Turns::new(LIMITS);
-    let mut own: Vec<_> = (0..4)
-        .map(|_| PendingTake::of(&turns, awaited(1), KIB))
-        .collect();
-    let running: Vec<_> = own.iter_mut().filter_map(PendingTake::turn).collect();
+    let mut own = PendingTake::many(&turns, awaited(1), KIB, 4);
+    let running = turns_of(&mut own);
     assert_eq!(running.len(), 2);
     let other = PendingTake::of(&turns, awaited(2), KIB).turn();
     assert!(other.is_some());
@@ -154,9 +163,7 @@ async fn deferred_jobs_go_last_and_are_not_starved() {
     });
     let place = PendingTake::of(&turns, awaited(9), KIB).turn();
     let mut late = PendingTake::of(&turns, deferred(1), KIB);
-    let mut checks: Vec<_> = (0..10)
-        .map(|_| PendingTake::of(&turns, awaited(2), KIB))
-        .collect();
+    let mut checks = PendingTake::many(&turns, awaited(2), KIB, 10);
     let mut turn = place;
     for done in 0.. {
         drop(turn.take());
@@ -236,10 +243,8 @@ fn the_wait_grows_with_the_weight_and_with_patience() {
 #[tokio::test]
 async fn long_jobs_of_a_key_hold_up_none_of_its_short_ones() {
     let turns = Turns::new(LIMITS);
-    let mut long: Vec<_> = (0..4)
-        .map(|_| PendingTake::of(&turns, awaited(1), MIB))
-        .collect();
-    let running: Vec<_> = long.iter_mut().filter_map(PendingTake::turn).collect();
+    let mut long = PendingTake::many(&turns, awaited(1), MIB, 4);
+    let running = turns_of(&mut long);
     assert_eq!(running.len(), 2);
     // Others of its long ones wait before it.
     assert!(PendingTake::of(&turns, awaited(1), KIB).turn().is_some());

@@ -11,7 +11,7 @@ use super::hold::Hold;
 use super::hold_back::HoldBack;
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
-use super::verdict::{Check, CheckOutcome, report_unchecked};
+use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
@@ -216,13 +216,7 @@ pub(super) async fn pre_call(
             report_unchecked(&snapshot.metrics, &call.policy, reason, detail);
             call.unchecked(snapshot, ctx)
         }
-        CheckOutcome::Flagged(finding) => Decision::Block(Box::new(Block {
-            stage: Stage::PreCall,
-            request: RequestSummary::new(chat, call.registration.exchange()),
-            policy: call.policy,
-            finding,
-            usage: None,
-        })),
+        CheckOutcome::Flagged(finding) => call.block(finding),
         CheckOutcome::Unknown => call.unchecked(snapshot, ctx),
         CheckOutcome::Late => call.late(snapshot, ctx),
         CheckOutcome::KeyRefused => Decision::Refuse(CallError::KeyRefused),
@@ -231,6 +225,16 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
+    fn block(self, finding: Box<Finding>) -> Decision {
+        Decision::Block(Box::new(Block {
+            stage: Stage::PreCall,
+            request: RequestSummary::new(self.parsed.chat(), self.registration.exchange()),
+            policy: self.policy,
+            finding,
+            usage: None,
+        }))
+    }
+
     fn forward(self, snapshot: &Snapshot) -> Forward {
         let hold_back = self.hold_back(snapshot);
         let chat = self.parsed.chat();

@@ -25,8 +25,8 @@ pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
 pub use retention::RetentionRan;
 pub use spool::{
     DeadLettersLost, RecordDelayed, RecordFinished, SpoolAcknowledgementsDamaged, SpoolDamaged,
-    SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, say_last_spool_losses,
-    say_spool_losses,
+    SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,
+    log_spool_losses,
 };
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};

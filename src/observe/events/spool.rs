@@ -73,13 +73,13 @@ pub struct SpoolLost {
 }
 
 impl SpoolLost {
-    /// Counts; says it at most once in ten seconds, with the sum of what came since.
+    /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.lost(self.reason, self.count);
         let kinds = EVICTED.iter().find(|(reason, _)| *reason == self.reason);
         if let Some((_, line)) = kinds {
             let due = line.add(self.count, Path::new(""), Instant::now());
-            due.iter().for_each(|sum| say_evicted(self.reason, sum));
+            due.iter().for_each(|sum| log_evicted(self.reason, sum));
         }
     }
 }
@@ -91,7 +91,7 @@ pub struct DeadLettersLost {
 }
 
 impl DeadLettersLost {
-    /// Counts; says it at most once in ten seconds, with the sum of what came since.
+    /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.letters_lost.inc_by(self.count);
         LETTERS.add(self.count, Path::new(""));
@@ -102,7 +102,7 @@ impl DeadLettersLost {
 pub struct SpoolThreadPanicked;
 
 impl SpoolThreadPanicked {
-    /// Counts and says it.
+    /// Counts and logs it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.panics.inc();
         log::error!(
@@ -121,7 +121,7 @@ pub struct SpoolDamaged<'a> {
 }
 
 impl SpoolDamaged<'_> {
-    /// Counts; says it at most once in ten seconds, with the sum of what came since.
+    /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.damaged.inc();
         metrics.spool.damaged_bytes.inc_by(self.bytes);
@@ -138,7 +138,7 @@ pub struct SpoolAcknowledgementsDamaged<'a> {
 }
 
 impl SpoolAcknowledgementsDamaged<'_> {
-    /// Counts; says it at most once in ten seconds, with the sum of what came since.
+    /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.damaged.inc();
         metrics.spool.damaged_bytes.inc_by(self.bytes);
@@ -155,7 +155,7 @@ pub struct SpoolRecordsDamaged<'a> {
 }
 
 impl SpoolRecordsDamaged<'_> {
-    /// Counts; says it at most once in ten seconds, with the sum of what came since.
+    /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.lost("damaged", self.count);
         RECORDS.add(self.count, self.file);
@@ -169,7 +169,7 @@ pub struct SpoolDiskFailed<'a> {
 }
 
 impl SpoolDiskFailed<'_> {
-    /// Says it, at most once in ten seconds.
+    /// Logs it, at most once in ten seconds.
     pub fn emit(&self, _metrics: &Metrics) {
         if let Some(count) = DISK.pass() {
             log::error!(
@@ -187,36 +187,41 @@ static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::fro
 /// A kind of loss, and how its line reads.
 struct Kind {
     line: LossLine,
-    say: fn(&LossSum),
+    log: fn(&LossSum),
 }
 
 impl Kind {
+    const fn new(log: fn(&LossSum)) -> Self {
+        let line = LossLine::new();
+        Self { line, log }
+    }
+
     fn add(&self, amount: u64, file: &Path) {
         if let Some(sum) = self.line.add(amount, file, Instant::now()) {
-            (self.say)(&sum);
+            (self.log)(&sum);
         }
     }
 }
 
-/// Says the losses that no line has said yet, once it is time for their lines. To be called now and then.
-pub fn say_spool_losses() {
-    say_each(LossLine::due);
+/// Logs the losses that are in no line yet, once it is time for their lines. To be called now and then.
+pub fn log_spool_losses() {
+    log_each(LossLine::due);
 }
 
-/// Says the losses that no line has said yet: nobody is left to say them later.
-pub fn say_last_spool_losses() {
-    say_each(LossLine::rest);
+/// Logs the losses that are in no line yet: nobody is left to log them later.
+pub fn log_last_spool_losses() {
+    log_each(LossLine::rest);
 }
 
-fn say_each(take: fn(&LossLine, Instant) -> Option<LossSum>) {
+fn log_each(take: fn(&LossLine, Instant) -> Option<LossSum>) {
     let now = Instant::now();
     for kind in [&DAMAGED, &ACKNOWLEDGEMENTS, &RECORDS, &LETTERS] {
-        take(&kind.line, now).iter().for_each(kind.say);
+        take(&kind.line, now).iter().for_each(kind.log);
     }
     for (reason, line) in &EVICTED {
         take(line, now)
             .iter()
-            .for_each(|sum| say_evicted(reason, sum));
+            .for_each(|sum| log_evicted(reason, sum));
     }
 }
 
@@ -227,64 +232,50 @@ static EVICTED: [(&str, LossLine); 4] = [
     ("share", LossLine::new()),
 ];
 
-fn say_evicted(reason: &str, LossSum { amount, times, .. }: &LossSum) {
+fn log_evicted(reason: &str, LossSum { amount, times, .. }: &LossSum) {
     log::error!(
         target: "telemetry",
         "{amount} records evicted from the spool undelivered, reason: {reason} (spool.max_bytes, spool.max_age; {times} times since the last line)",
     );
 }
 
-static LETTERS: Kind = Kind {
-    line: LossLine::new(),
-    say: |LossSum { amount, times, .. }| {
-        log::error!(
-            target: "telemetry",
-            "{amount} dead letters evicted (spool.max_dead_bytes; {times} times since the last line)",
-        );
-    },
-};
+static LETTERS: Kind = Kind::new(|LossSum { amount, times, .. }| {
+    log::error!(
+        target: "telemetry",
+        "{amount} dead letters evicted (spool.max_dead_bytes; {times} times since the last line)",
+    );
+});
 
-static DAMAGED: Kind = Kind {
-    line: LossLine::new(),
-    say: |LossSum {
-              amount,
-              times,
-              file,
-          }| {
-        log::error!(
-            target: "telemetry",
-            "{amount} unreadable bytes in the spool's file {}; the file is kept with the suffix .damaged (see monitor spool repair; {times} damaged parts since the last line, of which this file has the latest)",
-            file.display(),
-        );
-    },
-};
+static DAMAGED: Kind = Kind::new(|sum| {
+    log::error!(
+        target: "telemetry",
+        "{} unreadable bytes in the spool's file {}; the file is kept with the suffix .damaged (see monitor spool repair; {})",
+        sum.amount,
+        sum.file.display(),
+        parts(sum),
+    );
+});
 
-static ACKNOWLEDGEMENTS: Kind = Kind {
-    line: LossLine::new(),
-    say: |LossSum {
-              amount,
-              times,
-              file,
-          }| {
-        log::warn!(
-            target: "telemetry",
-            "{amount} unreadable bytes of acknowledgements in {}: their records are sent again ({times} damaged parts since the last line, of which this file has the latest)",
-            file.display(),
-        );
-    },
-};
+static ACKNOWLEDGEMENTS: Kind = Kind::new(|sum| {
+    warn!(
+        target: "telemetry",
+        "{} unreadable bytes of acknowledgements in {}: their records are sent again ({})",
+        sum.amount,
+        sum.file.display(),
+        parts(sum),
+    );
+});
 
-static RECORDS: Kind = Kind {
-    line: LossLine::new(),
-    say: |LossSum {
-              amount,
-              times,
-              file,
-          }| {
-        log::error!(
-            target: "telemetry",
-            "{amount} records lost in damaged parts of the spool's file {} ({times} damaged parts since the last line, of which this file has the latest)",
-            file.display(),
-        );
-    },
-};
+static RECORDS: Kind = Kind::new(|sum| {
+    log::error!(
+        target: "telemetry",
+        "{} records lost in damaged parts of the spool's file {} ({})",
+        sum.amount,
+        sum.file.display(),
+        parts(sum),
+    );
+});
+
+fn parts(LossSum { times, .. }: &LossSum) -> String {
+    format!("{times} damaged parts since the last line, of which this file has the latest")
+}

@@ -36,8 +36,8 @@ pub(crate) struct LetterDamage {
     pub(crate) letters: u64,
 }
 
-/// Calls `visit` with each whole dead letter of a file that was opened, and gives what is damaged. A missing file has
-/// neither.
+/// Calls `visit` with each whole dead letter of a file that was opened, and gives what is damaged; nothing for a file
+/// that is missing.
 pub(crate) fn for_each_letter(
     path: &Path,
     opened: io::Result<FrameReader>,
@@ -45,18 +45,12 @@ pub(crate) fn for_each_letter(
 ) -> io::Result<LetterDamage> {
     let mut damage = LetterDamage::default();
     let mut reader = match opened {
-        Ok(reader) => reader,
-        Err(error) => {
-            return match error.kind() {
-                io::ErrorKind::NotFound => Ok(damage),
-                io::ErrorKind::InvalidData => {
-                    damage.bytes = disk::about(path)?.bytes;
-                    damage.letters = 1;
-                    Ok(damage)
-                }
-                _ => Err(error),
-            };
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(damage),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let bytes = disk::about(path)?.bytes;
+            return Ok(LetterDamage { bytes, letters: 1 });
         }
+        opened => opened?,
     };
     let (end, mut expected) = (reader.length()?, 0_u32);
     loop {

@@ -14,6 +14,7 @@
 mod delivery_queue;
 mod outcomes;
 mod segment_log;
+pub(super) mod shares;
 mod waiting_letters;
 mod write_buffer;
 

@@ -12,6 +12,7 @@
 //!    has not been read to its end. A new number is always greater than every number used before.
 
 use super::outcomes::NotAccepted;
+use super::shares::SpoolShares;
 use super::write_buffer::{Chunk, WriteBuffer};
 use crate::backend::Record;
 use crate::fair_queue::KnownHolders;
@@ -22,7 +23,6 @@ use crate::spool::frames::writer::FrameWriter;
 use crate::spool::segment::SegmentId;
 use crate::spool::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use crate::spool::sequence::{Hashed, Sequencer};
-use crate::spool::shares::SpoolShares;
 #[cfg(test)]
 use crate::spool::witness;
 use std::sync::Arc;

@@ -61,10 +61,7 @@ impl Scan {
         body: &'a [u8],
         name: &'a str,
     ) -> impl Iterator<Item = Member> + 'a {
-        self.members(body).filter(move |member| {
-            body.get(member.key.clone())
-                .is_some_and(|token| is_exactly(token, name))
-        })
+        self.members_whose_name(body, move |token| is_exactly(token, name))
     }
 
     /// The top-level members that some reader takes for `name`, which is lower-case ASCII.
@@ -73,10 +70,16 @@ impl Scan {
         body: &'a [u8],
         name: &'a str,
     ) -> impl Iterator<Item = Member> + 'a {
-        self.members(body).filter(move |member| {
-            body.get(member.key.clone())
-                .is_some_and(|token| is_in_any_case(token, name))
-        })
+        self.members_whose_name(body, move |token| is_in_any_case(token, name))
+    }
+
+    fn members_whose_name<'a>(
+        &'a self,
+        body: &'a [u8],
+        matches: impl Fn(&[u8]) -> bool + 'a,
+    ) -> impl Iterator<Item = Member> + 'a {
+        self.members(body)
+            .filter(move |member| body.get(member.key.clone()).is_some_and(&matches))
     }
 
     fn keep(&mut self, member: Member) {

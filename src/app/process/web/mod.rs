@@ -200,17 +200,20 @@ impl WebApp {
         }
     }
 
-    /// Serves one connection to its end; `in_peace` is asked once the process ends.
-    async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
-        let peer = peer(&stream);
-        let mut stopping = shutdown.clone();
-        let web = tokio::select! {
+    /// A connection that has its place among those of its client; None if it gets none before the process ends.
+    async fn open(&self, peer: Peer, mut shutdown: ShutdownWatch) -> Option<Arc<WebConnection>> {
+        tokio::select! {
             // One that waits for no place is served whatever happens.
             biased;
             web = WebConnection::open(&self.limits, peer.address) => web,
-            _ = stopping.wait_for(|stopping| *stopping) => None,
-        };
-        let Some(web) = web else {
+            _ = shutdown.wait_for(|stopping| *stopping) => None,
+        }
+    }
+
+    /// Serves one connection to its end; `in_peace` is asked once the process ends.
+    async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
+        let peer = peer(&stream);
+        let Some(web) = self.open(peer, shutdown.clone()).await else {
             return;
         };
         let stream = GuardedIo::new(stream, web.clone());

@@ -1,26 +1,26 @@
 //! The segment that takes new records: how chunks are appended to its file.
 
-use super::disk::{self, File};
-use super::fault_points::{self, FaultPoint};
-use super::frames::format;
-use super::segment::{self, SegmentId};
-use super::state::Chunk;
+use crate::spool::disk::{self, File};
+use crate::spool::fault_points::{self, FaultPoint};
+use crate::spool::frames::format;
+use crate::spool::segment::{self, SegmentId};
+use crate::spool::state::Chunk;
 use std::io;
 use std::path::Path;
 
 /// The segment being written.
-pub(super) struct ActiveSegment {
-    pub(super) id: SegmentId,
+pub(in crate::spool) struct ActiveSegment {
+    pub(in crate::spool) id: SegmentId,
     file: File,
     /// Synced bytes; whatever is behind them is cut off before the next write.
-    pub(super) length: u64,
+    pub(in crate::spool) length: u64,
 }
 
 /// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one left behind the
 /// last synced byte; until then it reads as a torn end. A failed sync is never just repeated: the system may have
 /// dropped the bytes and report success the second time. For the same reason a segment of which nothing is synced
 /// begins again with its header.
-pub(super) fn append(
+pub(in crate::spool) fn append(
     active: &mut Option<ActiveSegment>,
     folder: &Path,
     chunk: &Chunk,

@@ -1,8 +1,10 @@
 //! The fields of `additional_parameters` that this program understands (§2.7, CONTRACT 5).
 
-use super::parameter_bounds::{check, shorten_ids};
+mod bounds;
+
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
+use bounds::{check, shorten_ids};
 use monitor_model::{Chain, Identity, PART_BREAKS, Stage};
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
