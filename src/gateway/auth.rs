@@ -72,6 +72,18 @@ mod tests {
     }
 
     #[test]
+    fn every_refusal_names_the_header_and_what_to_send() {
+        use KeyError::{Ambiguous, Missing, Unreadable};
+        for error in [Missing, Ambiguous, Unreadable] {
+            let message = error.message();
+            assert!(
+                message.contains("X-Monitor-Api-Key") && message.contains("; send "),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
     fn missing_ambiguous_and_unreadable_keys_are_distinguished() {
         assert_eq!(access_key(&with(&[])), Err(KeyError::Missing));
         assert_eq!(access_key(&with(&["  "])), Err(KeyError::Missing));

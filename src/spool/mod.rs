@@ -24,6 +24,8 @@ mod eviction;
 mod fault_points;
 mod folder;
 mod frames;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod lease;
 mod record_codec;
 mod recovery;

@@ -7,6 +7,8 @@ mod budget;
 mod descriptor;
 mod fetch;
 mod file_error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod guard;
 mod job;
 mod public_networks;

@@ -166,3 +166,64 @@ fn prepared_response(analysis: &AnalysisResponse) -> Value {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::observe::VerdictType;
+    use monitor_model::AppMode;
+
+    /// The completion for a prompt in which everything was found.
+    fn completion(usage: Option<&str>) -> Value {
+        let analysis = json!({
+            "request_id": Uuid::nil(), "schema_version": "2.0.0", "status": "success", "errors": ["quoted"],
+            "tokens": {"count": 7, "usage_severity": null},
+            "guardrails": {"flagged": true, "score": 0.5, "categories": [{"name": "c", "score": 0.5}]},
+            "custom_policy": {
+                "flagged": true, "policies": [{"name": "p", "flagged": true, "reason": "quoted"}],
+            },
+            "dataclean": {"flagged": true, "cleaned_text": "quoted", "types": [{"type": "EMAILS", "count": 2}]},
+        });
+        let block = Block {
+            stage: Stage::PreCall,
+            request: RequestSummary {
+                model: "m".into(),
+                request_id: "r".into(),
+            },
+            policy: Arc::new(Policy::new(AppMode::Sync, "Not here.")),
+            finding: Box::new(Finding {
+                kind: VerdictType::Dataclean,
+                analysis: serde_json::from_value(analysis).unwrap(),
+            }),
+            usage: usage.map(|usage| serde_json::from_str(usage).unwrap()),
+        };
+        serde_json::from_slice(&block.body()).unwrap()
+    }
+
+    #[test]
+    fn section_2_4_a_block_is_a_completion_with_the_phrase_and_the_verdict() {
+        let body = completion(None);
+        assert_eq!(body["object"], "chat.completion");
+        assert_eq!(body["model"], "m");
+        assert_eq!(body["choices"][0]["message"]["content"], "Not here.");
+        assert_eq!(body["choices"][0]["finish_reason"], "stop");
+        assert_eq!(body["usage"]["total_tokens"], 0);
+        let monitor = &body["metadata"]["monitor"];
+        let replacement = json!({"stage": "pre_call", "type": "dataclean", "request_id": "r"});
+        assert_eq!(monitor["response_replaced"], true);
+        assert_eq!(monitor["response_replacement"], replacement);
+        let prepared = &monitor["prepared_response"];
+        assert_eq!(prepared["guardrails"]["categories"][0]["name"], "c");
+        let policies = json!([{"name": "p", "flagged": true}]);
+        assert_eq!(prepared["custom_policy"]["policies"], policies);
+        assert_eq!(prepared["dataclean"]["types"][0]["count"], 2);
+    }
+
+    #[test]
+    fn a_block_quotes_nothing_that_was_checked_and_keeps_the_upstreams_usage() {
+        let body = completion(Some(r#"{"total_tokens":9}"#));
+        assert!(!body.to_string().contains("quoted"), "{body}");
+        assert_eq!(body["usage"], json!({"total_tokens": 9}));
+    }
+}

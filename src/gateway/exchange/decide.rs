@@ -341,3 +341,31 @@ fn roles(policy: &Policy) -> Vec<json::ScanRole> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use monitor_model::AppMode;
+
+    #[test]
+    fn contract_3_the_roles_of_a_policy_are_those_that_are_read() {
+        let mut policy = Policy::new(AppMode::Sync, "no");
+        policy.scan_roles = vec![
+            ScanRole::LastUser,
+            ScanRole::AllUser,
+            ScanRole::UserTurn,
+            ScanRole::System,
+            ScanRole::Assistant,
+            ScanRole::Tool,
+        ];
+        let expected = [
+            json::ScanRole::LastUser,
+            json::ScanRole::AllUser,
+            json::ScanRole::UserTurn,
+            json::ScanRole::System,
+            json::ScanRole::Assistant,
+            json::ScanRole::Tool,
+        ];
+        assert_eq!(roles(&policy), expected);
+    }
+}

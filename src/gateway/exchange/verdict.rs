@@ -261,3 +261,75 @@ fn blocking_finding(block_on: BlockOn, analysis: &AnalysisResponse) -> Option<Ve
     let mut findings = findings.into_iter();
     findings.find(|(blocks, _)| *blocks).map(|(_, kind)| kind)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use VerdictType::{CustomPolicy, Dataclean, Guardrails};
+    use monitor_model::AppMode;
+    use serde_json::json;
+
+    fn analysis(flagged: [bool; 3]) -> AnalysisResponse {
+        let [guardrails, custom_policy, dataclean] = flagged;
+        serde_json::from_value(json!({
+            "request_id": "00000000-0000-0000-0000-000000000000", "schema_version": "2.0.0",
+            "status": "success", "errors": [], "tokens": {"count": 0, "usage_severity": null},
+            "guardrails": {"flagged": guardrails}, "custom_policy": {"flagged": custom_policy},
+            "dataclean": {"flagged": dataclean, "cleaned_text": null, "types": []},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn contract_12_the_first_finding_that_the_policy_names_blocks() {
+        const ALL: [bool; 3] = [true; 3];
+        for (block_on, flagged, expected) in [
+            (ALL, [false, false, false], None),
+            (ALL, [true, true, true], Some(Guardrails)),
+            (ALL, [false, true, true], Some(CustomPolicy)),
+            (ALL, [false, false, true], Some(Dataclean)),
+            ([false, true, true], [true, false, false], None),
+            ([true, false, true], [false, true, false], None),
+            ([true, true, false], [false, false, true], None),
+            ([false, false, true], [true, true, true], Some(Dataclean)),
+        ] {
+            let [guardrails, custom_policy, dataclean] = block_on;
+            let block_on = BlockOn {
+                guardrails,
+                custom_policy,
+                dataclean,
+            };
+            let found = blocking_finding(block_on, &analysis(flagged));
+            assert!(found == expected, "{block_on:?} {flagged:?}");
+        }
+    }
+
+    #[test]
+    fn every_outcome_of_a_check_has_a_name_of_its_own_in_traces() {
+        let finding = Finding {
+            kind: Guardrails,
+            analysis: analysis([true, false, false]),
+        };
+        for (outcome, name) in [
+            (CheckOutcome::Passed, "passed"),
+            (CheckOutcome::Flagged(Box::new(finding)), "flagged"),
+            (CheckOutcome::Unknown, "unknown"),
+            (CheckOutcome::Late, "late"),
+            (CheckOutcome::KeyRefused, "key_refused"),
+            (CheckOutcome::ClientGone, "client_gone"),
+        ] {
+            assert_eq!(outcome.as_str(), name);
+        }
+    }
+
+    #[test]
+    fn contract_13_a_message_without_a_verdict_is_counted() {
+        let metrics = Metrics::new().unwrap();
+        let policy = Policy::new(AppMode::Sync, "no");
+        report_unchecked(&metrics, &policy, UncheckedReason::Refused, "test");
+        let shown = String::from_utf8(metrics.render()).unwrap();
+        let counted = "monitor_unchecked_total{reason=\"refused\"} 1";
+        assert!(shown.lines().any(|line| line == counted), "{shown}");
+    }
+}

@@ -118,6 +118,7 @@ impl LocalDetectors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::PORTION;
     use monitor_model::{LOCAL_PATTERNS, PATTERN_NAMES};
 
     #[test]
@@ -129,6 +130,28 @@ mod tests {
             .map(PatternName::as_str)
             .collect();
         assert_eq!(local, LOCAL_PATTERNS);
+    }
+
+    /// A long text is read in portions; a value may stand behind the first one, or across its end.
+    #[test]
+    fn a_find_stands_where_it_is_in_the_whole_text() {
+        const VALUE: &str = "ann@mail.example";
+        let local = LocalDetectors::new();
+        for before in [0, PORTION - VALUE.len() / 2, PORTION + 100] {
+            let text = format!("{} {VALUE} and so on", "x ".repeat(before / 2));
+            let found = local.find(text.as_str(), |name| name == PatternName::Emails);
+            let found: Vec<_> = found
+                .iter()
+                .map(|find| &text[find.start..find.end])
+                .collect();
+            assert_eq!(found, [VALUE], "behind {before} bytes");
+        }
+        let parts = Message {
+            text: "ann@mail\n.example",
+            part_breaks: &[8],
+        };
+        let found = local.find(parts, |name| name == PatternName::Emails);
+        assert_eq!((found[0].start, found[0].end), (0, 17));
     }
 
     #[test]

@@ -133,6 +133,25 @@ mod tests {
     }
 
     #[test]
+    fn two_spellings_of_one_number_have_one_pseudonym() {
+        for (name, one, other, are_same) in [
+            (
+                PatternName::PhoneNumber,
+                "+7 912 345-67-89",
+                "79123456789",
+                true,
+            ),
+            (PatternName::Inn, "7752 601811", "7752601811", true),
+            (PatternName::Inn, "7752601811", "7766131860", false),
+            (PatternName::Emails, "A@b.ru", "a@B.ru", true),
+            (PatternName::Emails, "a@b1.ru", "a@b2.ru", false),
+        ] {
+            let value = |text| same_value(Kind::Predefined(name), text);
+            assert_eq!(value(one) == value(other), are_same, "{one}, {other}");
+        }
+    }
+
+    #[test]
     fn deletion_takes_one_adjoining_space_and_detection_nothing() {
         let cleaned = |clean_type| clean(TEXT, &spans(), clean_type, MaskStyle::Label);
         assert_eq!(cleaned(CleanType::Deletion), "Пишите или,");

@@ -103,6 +103,14 @@ mod tests {
     }
 
     #[test]
+    fn a_find_of_no_characters_is_none() {
+        let empty = span(PatternName::Ip, 3, 3, Strength::CheckDigits);
+        let find = span(PatternName::Ip, 0, 5, Strength::Form);
+        assert_eq!(resolve(vec![empty, find]), [find]);
+        assert_eq!(resolve(vec![empty]), []);
+    }
+
+    #[test]
     fn the_longer_of_two_equals_stands_and_neighbours_both_stand() {
         let short = span(PatternName::Ip, 8, 12, Strength::Form);
         let long = span(PatternName::Ip, 0, 12, Strength::Form);
