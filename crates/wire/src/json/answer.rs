@@ -181,6 +181,10 @@ mod tests {
             "f\n{\"x\":1}\ng\n",
         ),
         (
+            r#"{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"id":"x"}}}]}}]}"#,
+            "f\nx",
+        ),
+        (
             r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":{"url":"x"}},{"type":"output_text","text":"q"}]}}]}"#,
             "p\nq",
         ),
@@ -225,6 +229,7 @@ mod tests {
             r#","x""#.repeat(10_000)
         );
         for (body, has_unreadable) in [
+            (r#"{"choices":[{"message":{"content":["a","b"]}}]}"#, false),
             (r#"{"choices":[{"message":{"content":7}}]}"#, true),
             (r#"{"choices":[{"message":{"content":["a",7]}}]}"#, true),
             (r#"{"choices":[{"message":{"refusal":true}}]}"#, true),

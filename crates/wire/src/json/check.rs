@@ -125,10 +125,9 @@ impl<'a> Checker<'a> {
 
     /// An error at this place; the end of the body is always told as such.
     pub(super) fn error(&self, kind: SyntaxKind) -> SyntaxError {
-        let kind = match kind {
-            SyntaxKind::NotUtf8 | SyntaxKind::TrailingData => kind,
-            _ if self.at >= self.bytes.len() => SyntaxKind::UnexpectedEnd,
-            _ => kind,
+        let kind = match self.at < self.bytes.len() {
+            true => kind,
+            false => SyntaxKind::UnexpectedEnd,
         };
         SyntaxError {
             offset: self.at,

@@ -298,5 +298,8 @@ mod tests {
             assert_eq!(read(content), (Vec::new(), true), "{content}");
         }
         assert_eq!(read(&deep(DEEPEST)), (vec!["x".to_owned()], false));
+        // Many beside each other are not deep.
+        let beside = format!("[{}]", [r#"["x"]"#; 2 * DEEPEST].join(","));
+        assert_eq!(read(&beside), (vec!["x".to_owned(); 2 * DEEPEST], false));
     }
 }

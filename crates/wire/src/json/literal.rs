@@ -204,5 +204,8 @@ mod tests {
         token.push(b'"');
         assert!(scan(&token).is_ok());
         assert_eq!(unescape(&token), text);
+        let mut short = Vec::new();
+        escape_into("\"\\\n\r\t\u{1}", &mut short);
+        assert_eq!(short, br#"\"\\\n\r\t\u0001"#);
     }
 }

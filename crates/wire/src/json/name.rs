@@ -24,10 +24,8 @@ pub(super) fn is_in_any_case(token: &[u8], name: &str) -> bool {
         return given.eq_ignore_ascii_case(name.as_bytes());
     }
     // A longer one has escapes, or characters beyond ASCII.
-    let may_fold = given.len() > name.len() && given.len() <= LONGEST_CHARACTER * name.len();
-    may_fold
-        && given.iter().any(|byte| *byte == b'\\' || !byte.is_ascii())
-        && unescape(token).chars().map(fold).eq(name.chars())
+    let may_fold = (name.len()..=LONGEST_CHARACTER * name.len()).contains(&given.len());
+    may_fold && unescape(token).chars().map(fold).eq(name.chars())
 }
 
 /// A name in lower case, as far as ASCII names are concerned.

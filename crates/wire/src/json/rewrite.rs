@@ -66,6 +66,11 @@ mod tests {
     }
 
     #[test]
+    fn a_span_of_no_bytes_is_where_something_is_inserted() {
+        assert_eq!(replace_spans(b"ab", &[(1..1, b"x")]), b"axb");
+    }
+
+    #[test]
     #[allow(clippy::reversed_empty_ranges)]
     fn spans_that_do_not_fit_change_nothing() {
         for span in [2..9, 3..1, 7..8, usize::MAX..usize::MAX] {

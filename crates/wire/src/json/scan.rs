@@ -149,3 +149,21 @@ fn object(checker: &mut Checker<'_>) -> Result<Scan, SyntaxError> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spans_of_some_members_are_kept_and_the_others_are_found_again() {
+        for count in [0, KEPT_MEMBERS, KEPT_MEMBERS + 2] {
+            let body = format!("{{{}}}", vec![r#""a":1"#; count].join(","));
+            let found = scan(body.as_bytes()).unwrap();
+            assert!(found.is_object());
+            assert_eq!(found.members.len(), count.min(KEPT_MEMBERS));
+            assert_eq!(found.members(body.as_bytes()).count(), count);
+        }
+        assert!(!scan(b"[]").unwrap().is_object());
+    }
+}

@@ -274,3 +274,23 @@ fn is_unseen(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
             | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::has_misspelled;
+
+    #[test]
+    fn a_name_that_only_some_readers_take_for_another_is_told() {
+        for (object, expected) in [
+            (r#"{"content":1,"id":2}"#, false),
+            (r#"{"Content":1}"#, true),
+            (r#"{"c\u006fntent":1}"#, false),
+            (r#"{"id":2,"role":1,"CONTENT":1}"#, true),
+            (r#"{"contents":1}"#, false),
+            ("[]", false),
+        ] {
+            let found = has_misspelled(object.as_bytes(), &["role", "content"]);
+            assert_eq!(found, expected, "{object}");
+        }
+    }
+}

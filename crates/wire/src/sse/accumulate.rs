@@ -192,6 +192,18 @@ mod tests {
         format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":{text}}}}}]}}"#)
     }
 
+    #[test]
+    fn what_is_kept_is_counted_and_behind_the_end_nothing_is() {
+        let mut answer = told(&[&content(0, r#""abc""#)]);
+        // An entry counts besides its text.
+        let kept = answer.kept();
+        assert_eq!(kept, 64 + 3);
+        answer.close();
+        answer.push(content(0, r#""d""#).as_bytes());
+        assert_eq!((answer.text().as_str(), answer.kept()), ("abc", kept));
+        assert!(answer.is_truncated());
+    }
+
     const STREAMS: &[(&[&str], &str)] = &[
         (
             &[

@@ -189,6 +189,17 @@ mod tests {
     }
 
     #[test]
+    fn up_to_the_bound_a_frame_is_held_and_beyond_it_nothing_waits() {
+        let part = |text: &str| (text.to_owned(), false);
+        assert_eq!(frames(&[b"data: ab"], 8), (vec![], "data: ab".into()));
+        let (seen, rest) = frames(&[b"data: abc", b"", b"d"], 8);
+        assert_eq!(
+            (seen, rest.as_str()),
+            (vec![part("data: abc"), part("d")], "")
+        );
+    }
+
+    #[test]
     fn an_endless_line_holds_no_more_than_the_bound() {
         let mut frames = Frames::new(4096);
         let mut passed = 0;

@@ -286,6 +286,16 @@ mod tests {
     }
 
     #[test]
+    fn an_endless_frame_of_short_lines_holds_no_more_than_the_bound() {
+        let mut parser = Parser::new(100);
+        for _ in 0..1_000 {
+            parser.push(b"data: a line\n", |_| panic!("the frame has no end"));
+        }
+        assert!(parser.frame.data.len() <= 100);
+        assert_eq!(parser.dropped_frames(), 1);
+    }
+
+    #[test]
     fn an_endless_line_holds_no_more_than_the_bound() {
         for start in ["data: ", ": ", "id", ""] {
             let mut parser = Parser::new(4096);

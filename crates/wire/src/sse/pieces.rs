@@ -303,6 +303,12 @@ mod tests {
     }
 
     #[test]
+    fn the_data_of_a_frame_is_its_lines_joined_by_line_feeds() {
+        assert_eq!(super::data(b"data: a\n: no\r\ndata:b\n\n"), b"a\nb");
+        assert_eq!(super::data(b"event: x\n\n"), b"");
+    }
+
+    #[test]
     fn the_choices_and_their_ends_are_told() {
         let frame = br#"data: {"choices":[{"index":2,"delta":{},"finish_reason":"stop"},null,{"index":5,"finish_reason":null}]}"#;
         let Reading::Said(said) = read(frame) else {

@@ -107,13 +107,15 @@ mod tests {
             Field::FunctionName,
             Field::FunctionArguments,
         ] {
-            let frame = template.first_text(5, field, "a\n\"Ж\"");
-            let Reading::Said(said) = read(&frame) else {
-                panic!("not readable");
-            };
-            let piece = said.pieces.first().unwrap();
-            assert_eq!((piece.choice, piece.field), (5, field));
-            assert_eq!(piece.text, "a\n\"Ж\"");
+            for write in [Template::first_text, Template::text] {
+                let frame = write(&template, 5, field, "a\n\"Ж\"");
+                let Reading::Said(said) = read(&frame) else {
+                    panic!("not readable");
+                };
+                let piece = said.pieces.first().unwrap();
+                assert_eq!((piece.choice, piece.field), (5, field));
+                assert_eq!(piece.text, "a\n\"Ж\"");
+            }
         }
     }
 

@@ -12,6 +12,27 @@ fn prompt(body: &str, roles: &[ScanRole]) -> Prompt {
 }
 
 #[test]
+fn contract_41_the_strings_of_a_prompt_are_those_that_it_is_made_of() {
+    let body = r#"{"messages":[{"role":"system","content":"s"},
+        {"role":"user","content":["a",{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}"#;
+    let found = scan(body.as_bytes()).unwrap();
+    let chat = Chat::read(body.as_bytes(), &found);
+    for (roles, expected) in [
+        (&[][..], &[("\"c\"", true)][..]),
+        (
+            &[ScanRole::AllUser],
+            &[("\"a\"", true), ("\"b\"", false), ("\"c\"", true)],
+        ),
+    ] {
+        let literals = chat.prompt_literals(roles).into_iter();
+        let literals: Vec<_> = literals
+            .map(|one| (&body[one.span], one.is_first))
+            .collect();
+        assert_eq!(literals, expected);
+    }
+}
+
+#[test]
 fn the_last_message_of_the_user_that_says_something_counts() {
     let table: &[(&str, &str)] = &[
         (
@@ -175,6 +196,16 @@ fn a_part_of_very_many_members_is_read_in_linear_time() {
         r#""data":"x","#.repeat(200_000)
     );
     assert_eq!(prompt(&body, &[]).text.len(), 2 * 200_000 - 1);
+}
+
+#[test]
+fn a_message_of_two_roles_takes_nobodys_place() {
+    for other in ["system", "assistant", "tool", "customer"] {
+        let body = format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"user","role":"{other}","content":"b"}}]}}"#
+        );
+        assert_eq!(prompt(&body, &[ScanRole::LastUser]).text, "a\nb", "{other}");
+    }
 }
 
 #[test]
