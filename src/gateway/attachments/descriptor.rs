@@ -98,8 +98,11 @@ impl Descriptor {
     /// # Errors
     /// [`FileError::Malformed`], or [`FileError::Forbidden`] for a URL with credentials.
     pub(super) fn read(element: &RawValue) -> Result<Self, FileError> {
-        let written: Written = serde_json::from_str(element.get())
-            .map_err(|_| FileError::Malformed("the element is not a file descriptor"))?;
+        // The reader of a struct takes a list of its values as well.
+        let object = Some(element.get()).filter(|text| text.starts_with('{'));
+        let written: Option<Written> = object.and_then(|text| serde_json::from_str(text).ok());
+        let written =
+            written.ok_or(FileError::Malformed("the element is not a file descriptor"))?;
         let name = written.name.and_then(|name| file_name(&name));
         let mut kind = written.kind.and_then(|kind| media_type(&kind));
         let source = match (written.url, written.content_base64) {
@@ -282,6 +285,7 @@ mod tests {
     fn an_element_has_one_of_url_and_content() {
         for wrong in [
             r#"["text"]"#,
+            r#"[["http://a.example/",null,"name","text/plain"]]"#,
             r#"[{}]"#,
             r#"[{"url":"http://a.example/","content_base64":"aGk="}]"#,
             r#"[{"url":7}]"#,
