@@ -4,9 +4,9 @@
 
 A mutant of the gateway costs a minute to build, and there are more than a thousand. So each changed expression stands
 beside the original one, and the variable MONITOR_MUTANT says which of them counts. What does not compile is taken out
-again ("unviable"); what cannot stand beside the original (an operator in a chain of `let`, a function of an unnamed
-type) is counted as "not run". TREE is a copy of the sources, which are changed in place. Needs cargo-mutants, and
-tree-sitter with its grammar of Rust. Prints what was missed, and the counts by file.
+again ("unviable"); what cannot stand beside the original (a constant, an operator in a chain of `let`, a function of
+an unnamed type) is counted as "not run". TREE is a copy of the sources, which are changed in place. Needs
+cargo-mutants, and tree-sitter with its grammar of Rust. Prints what was missed, and the counts by file.
 """
 
 import collections
@@ -65,11 +65,21 @@ class Source:
     def has_let(self, start, end):
         return b"let " in self.bytes[start:end]
 
+    def is_constant(self, node):
+        """Whether this is computed by the compiler, which has no variables."""
+        while node is not None and node.type not in ("function_item", "const_item", "static_item"):
+            node = node.parent
+        if node is None or node.type != "function_item":
+            return node is not None
+        return b"const" in self.bytes[node.start_byte : node.child_by_field_name("name").start_byte].split()
+
     def add(self, mutant):
         """Notes a mutant as an insertion or as alternatives of an expression; false where it can be neither."""
         start, end = (self.place(mutant["span"][side]) for side in ("start", "end"))
         number, genre, text = mutant["number"], mutant["genre"], mutant["replacement"].encode()
         node = self.root.descendant_for_byte_range(start, max(start, end - 1))
+        if self.is_constant(node):
+            return False
         if genre == "FnValue":
             condition = b"if crate::mutant() == %d { return %s; }" % (number, text)
             self.insertions[start].append((number, condition))
