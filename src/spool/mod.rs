@@ -24,8 +24,6 @@ mod eviction;
 mod fault_points;
 mod folder;
 mod frames;
-#[cfg(fuzzing)]
-pub mod fuzzing;
 mod lease;
 mod record_codec;
 mod recovery;
@@ -40,6 +38,8 @@ pub use self::core::{Receipt, SpoolBounds};
 pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
 pub use delivery::{Delivery, PendingAttachments};
 pub use folder::SpoolFolder;
+#[cfg(fuzzing)]
+pub use frames::fuzzing;
 pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
 pub use recovery::keys::{FilesByKey, check_keys};

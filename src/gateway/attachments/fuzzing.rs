@@ -15,8 +15,8 @@ pub struct Described {
     pub kind: Option<String>,
 }
 
-/// The files of a header, with at most so many bytes each, None for each that is refused; None for a header that is
-/// no list.
+/// The files of a header, with at most so many bytes each; None in place of one that is refused, and for a header
+/// that is no list.
 pub fn read(header: &[u8], limit: u64) -> Option<Vec<Option<Described>>> {
     let elements = descriptor::elements(header).ok()?;
     let read = |element| Descriptor::read(element).ok();

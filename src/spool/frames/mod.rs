@@ -8,6 +8,8 @@ pub(crate) mod damage;
 pub(crate) mod file_format;
 pub(crate) mod first_format;
 pub(crate) mod format;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub(crate) mod keyring;
 mod lost_header;
 pub(crate) mod reader;

@@ -300,6 +300,9 @@ mod tests {
         assert_eq!(read(&deep(DEEPEST)), (vec!["x".to_owned()], false));
         // Many beside each other are not deep.
         let beside = format!(r#"[["x"]{}]"#, r#",[["x"]]"#.repeat(2 * DEEPEST));
-        assert_eq!(read(&beside), (vec!["x".to_owned(); 2 * DEEPEST + 1], false));
+        assert_eq!(
+            read(&beside),
+            (vec!["x".to_owned(); 2 * DEEPEST + 1], false)
+        );
     }
 }

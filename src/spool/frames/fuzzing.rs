@@ -1,16 +1,16 @@
 //! The files of frames for fuzz/fuzz_targets/spool_frames.rs: written as the spool writes them, read as it reads
 //! them. In no other build.
 
-use super::frames::keyring::Keyring;
-use super::frames::reader::{FrameReader, NextFrame};
-use super::frames::writer::FrameWriter;
+use super::keyring::Keyring;
+use super::reader::{FrameReader, NextFrame};
+use super::writer::FrameWriter;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// A file, and where each of its frames lies.
+/// A file that was written whole, and where each of its frames lies.
 pub struct Written {
-    /// The file.
+    /// The bytes of the file, from its header on.
     pub bytes: Vec<u8>,
     /// One place for each content, in order.
     pub frames: Vec<Range<usize>>,
