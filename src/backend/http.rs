@@ -254,7 +254,7 @@ impl Analyzer for HttpAnalyzer {
         if answer.status.is_success() {
             return Some(batch::results(body, records.len()));
         }
-        // What the whole is refused for, its key or its size, each record is told on its own.
+        // A batch that is refused as a whole, for its key or its size, is sent again record by record.
         self.takes_batches
             .store(offers_batches(&answer), Ordering::Relaxed);
         None

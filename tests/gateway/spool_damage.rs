@@ -1,4 +1,4 @@
-//! CONTRACT 23 with damaged files, through the binary: a wrong bit costs the record it is in, and that is said.
+//! CONTRACT 23 with damaged files, through the binary: a wrong bit costs the record it is in, and that is logged.
 
 use crate::spool_commands::shown;
 use crate::spool_faults::registering;

@@ -1,7 +1,7 @@
 //! The names of the guardrail categories, as configuration files use them. The crate `monitor-detect` defines
 //! their meaning; a test there keeps both tables equal.
 
-/// Every category, in the order in which they are told.
+/// Every category, in the order in which they are reported.
 pub const CATEGORY_NAMES: [&str; 17] = [
     "prompt_injection",
     "jailbreak",

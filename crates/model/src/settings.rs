@@ -1,4 +1,4 @@
-//! Settings that reach below the configuration: what the detection engine and the stores are told.
+//! Settings that reach below the configuration: what the detection engine and the stores are given.
 //! How they are read and checked stands in the program's `config`.
 
 use crate::Secret;
@@ -34,7 +34,7 @@ pub enum StoreSsl {
     Off,
 }
 
-/// The stages of an analysis that may run. One that rules ask for and that is off is told in
+/// The stages of an analysis that may run. One that rules ask for and that is off is reported in
 /// `errors` (CONTRACT 26).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Services {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const MOST_AWAITED_IN_A_ROW: u32 = 4;
 
 /// What is taken or waits under the lock. While that is anything, the quick places are closed. `G` is how a
-/// waiter is told.
+/// waiter is woken.
 pub(super) struct State<G> {
     pub(super) running: usize,
     /// Running jobs that hold an unreserved place.

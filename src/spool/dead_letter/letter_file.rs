@@ -193,7 +193,7 @@ pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()
 /// that come now need a file with the current key.
 pub(super) fn leave_to_import(path: &Path, spool: &SpoolFolder) -> io::Result<()> {
     let reader = FrameReader::open(path, spool.keys());
-    // What cannot be opened stays where it is and is said by whoever writes it.
+    // What cannot be opened stays where it is; the error is logged by whoever writes to it.
     if !reader.is_ok_and(|reader| !is_current(reader.format(), spool.keys())) {
         return Ok(());
     }

@@ -53,7 +53,7 @@ pub(super) fn may_begin(probe: &[u8]) -> bool {
 }
 
 /// The gateway that gave the record in a frame its sequence number, read as a record and as a dead letter; nothing if
-/// it has none. The id is random and is told to no client.
+/// it has none. The id is random, and no client gets it.
 fn origin(content: &[u8]) -> impl Iterator<Item = Uuid> {
     /// Bytes of an entry before the id: version, flags, and the byte that says that a number follows.
     const START: usize = 3;

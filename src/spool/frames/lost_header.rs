@@ -44,8 +44,7 @@ impl FrameReader {
         Ok(found.map(|_| Format::First))
     }
 
-    /// The format by the first whole frame that one of the keys decrypts, or whose record names one of the spool's
-    /// gateways.
+    /// The format by the first whole frame that a key decrypts, or whose record names a gateway of this spool.
     fn find_marked_format(&mut self, keys: &Keyring, end: u64) -> io::Result<Option<Format>> {
         let mut budget = MAX_CHECKED * end + WINDOW as u64;
         let mut from = 0;

@@ -9,18 +9,18 @@ use std::io;
 use std::path::Path;
 
 /// The segment being written.
-pub(in crate::spool) struct ActiveSegment {
-    pub(in crate::spool) id: SegmentId,
+pub(crate) struct ActiveSegment {
+    pub(crate) id: SegmentId,
     file: File,
     /// Synced bytes; whatever is behind them is cut off before the next write.
-    pub(in crate::spool) length: u64,
+    pub(crate) length: u64,
 }
 
 /// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one left behind the
 /// last synced byte; until then it reads as a torn end. A failed sync is never just repeated: the system may have
 /// dropped the bytes and report success the second time. For the same reason a segment of which nothing is synced
 /// begins again with its header.
-pub(in crate::spool) fn append(
+pub(crate) fn append(
     active: &mut Option<ActiveSegment>,
     folder: &Path,
     chunk: &Chunk,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const UNKNOWN: u64 = 0;
 
 #[derive(Default)]
-pub(in crate::spool) struct SpoolShares {
+pub(crate) struct SpoolShares {
     known: Arc<KnownHolders>,
     bytes: HashMap<u64, u64>,
     segments: BTreeMap<SegmentId, HashMap<u64, u64>>,
@@ -23,24 +23,24 @@ pub(in crate::spool) struct SpoolShares {
 
 /// What one access key has, and how many have something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::spool) struct Share {
-    pub(in crate::spool) own: u64,
-    pub(in crate::spool) holders: u64,
+pub(crate) struct Share {
+    pub(crate) own: u64,
+    pub(crate) holders: u64,
 }
 
 impl SpoolShares {
     /// The backend has accepted a record of this access key.
-    pub(in crate::spool) fn add_known(&self, record: &Record) {
+    pub(crate) fn add_known(&self, record: &Record) {
         self.known.insert(key_of(record));
     }
 
     /// The keys that the backend has accepted.
-    pub(in crate::spool) fn known(&self) -> &Arc<KnownHolders> {
+    pub(crate) fn known(&self) -> &Arc<KnownHolders> {
         &self.known
     }
 
     /// The share of the record's access key.
-    pub(in crate::spool) fn of(&self, record: &Record) -> Share {
+    pub(crate) fn of(&self, record: &Record) -> Share {
         let own = self.bytes.get(&self.holder(record)).copied().unwrap_or(0);
         Share {
             own,
@@ -49,7 +49,7 @@ impl SpoolShares {
     }
 
     /// A record was appended to a segment.
-    pub(in crate::spool) fn add(&mut self, segment: SegmentId, record: &Record, bytes: u64) {
+    pub(crate) fn add(&mut self, segment: SegmentId, record: &Record, bytes: u64) {
         let holder = self.holder(record);
         *self.bytes.entry(holder).or_default() += bytes;
         let segment = self.segments.entry(segment).or_default();
@@ -57,7 +57,7 @@ impl SpoolShares {
     }
 
     /// A segment is gone.
-    pub(in crate::spool) fn remove(&mut self, segment: SegmentId) {
+    pub(crate) fn remove(&mut self, segment: SegmentId) {
         for (holder, bytes) in self.segments.remove(&segment).into_iter().flatten() {
             if let Some(own) = self.bytes.get_mut(&holder) {
                 *own = own.saturating_sub(bytes);

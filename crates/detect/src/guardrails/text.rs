@@ -86,7 +86,7 @@ impl Verdict {
         margins.map(|margin| (2.0 * (margin - highest)).exp())
     }
 
-    /// The cue that is told as the reason, the first of its kind.
+    /// The cue that is reported as the reason, the first of its kind.
     pub(super) fn reason(&self, kind: CueKind) -> &'static str {
         if self.is_hidden {
             return "hidden_text";

@@ -95,7 +95,7 @@ impl Scan {
 /// nothing but white space around it, and notes the members of a top-level object.
 ///
 /// # Errors
-/// The first place where it is not; a body that is not UTF-8 is told as that first.
+/// The first place where it is not; a body that is not UTF-8 is reported as that first.
 pub fn scan(body: &[u8]) -> Result<Scan, SyntaxError> {
     if let Err(error) = simdutf8::compat::from_utf8(body) {
         return Err(SyntaxError {

@@ -174,7 +174,7 @@ impl<'a> Waiting<'a> {
             return None;
         }
         open.waiting += 1;
-        // Whoever left before this was counted has told nobody; others that wait were told, and pass it on.
+        // One that left before this was counted woke nobody; others that wait were woken, and wake the next.
         if open.waiting == 1 && open.connections < shares.bounds(client).connections {
             open.left.notify_one();
         }
@@ -191,7 +191,7 @@ impl Drop for Waiting<'_> {
         let mut clients = self.shares.lock();
         if let Some(open) = clients.get_mut(&self.client) {
             open.waiting -= 1;
-            // Whoever was told of a place may not have taken it, or there are two.
+            // The one that was woken may not have taken the place, or there are two.
             if open.waiting > 0 && open.connections < self.shares.bounds(self.client).connections {
                 open.left.notify_one();
             }

@@ -21,7 +21,7 @@ pub struct Hit {
     pub is_quoted: bool,
 }
 
-/// The most cues that are told of one message.
+/// The most cues that are reported of one message.
 const MOST_HITS: usize = 4096;
 /// What stands in a turn for the sign that parts choices.
 const BAR: &str = "¦";

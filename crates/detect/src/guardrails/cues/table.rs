@@ -14,7 +14,7 @@ use CueKind::{Extraction, Harm, Injection, Jailbreak};
 
 /// A reason and the phrases that give it.
 pub struct Cue {
-    /// The reason that is told.
+    /// The reason that is reported.
     pub name: &'static str,
     pub kind: CueKind,
     pub turns: &'static [&'static str],
