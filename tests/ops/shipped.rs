@@ -99,6 +99,19 @@ fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
 }
 
 #[test]
+fn what_is_refused_stands_in_one_panel_of_the_dashboard() {
+    let board: serde_json::Value =
+        serde_json::from_str(&read("conf/grafana/monitor.json")).unwrap();
+    let refused = ["overloaded", "rate_limited", "analysis_refused"];
+    let names = refused.map(|it| format!("monitor_{it}_total"));
+    for panel in board["panels"].as_array().unwrap() {
+        let asked = panel["targets"].to_string();
+        let shown = names.iter().filter(|name| asked.contains(*name)).count();
+        assert!(shown == 0 || shown == names.len(), "{}", panel["title"]);
+    }
+}
+
+#[test]
 fn every_metric_is_explained_in_docs_metrics() {
     let page = read("docs/metrics.md");
     for name in metrics() {
