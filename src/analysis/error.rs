@@ -2,7 +2,7 @@
 //! contain nothing of the message or the token.
 
 use super::request_body::RefusedBody;
-use crate::observe::Throttle;
+use crate::observe::{Throttle, TurnRefusal};
 use monitor_model::{ErrorEnvelope, ErrorType};
 use monitor_store::{Scope, StoreError};
 use std::sync::LazyLock;
@@ -36,18 +36,15 @@ impl FieldProblem {
 }
 
 /// Why a message is not analyzed for now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum AnalysisBusy {
-    /// Too much waits already.
-    #[error(
-        "too many messages wait to be analyzed (limits.waiting_bytes), nothing was recorded: try again"
-    )]
-    Full,
-    /// Its turn did not come in time.
-    #[error(
-        "the message waited too long to be analyzed (limits.longest_wait), nothing was recorded: try again"
-    )]
-    Late,
+fn busy(reason: TurnRefusal) -> &'static str {
+    match reason {
+        TurnRefusal::Full => {
+            "too many messages wait to be analyzed (limits.waiting_bytes), nothing was recorded: try again"
+        }
+        TurnRefusal::Late => {
+            "the message waited too long to be analyzed (limits.longest_wait), nothing was recorded: try again"
+        }
+    }
 }
 
 /// Why a request is refused.
@@ -151,8 +148,8 @@ pub enum ApiError {
     #[error("the store is not available, nothing was recorded: try again")]
     StoreDown,
     /// Too much waits to be analyzed, or the message has waited for too long.
-    #[error("{0}")]
-    Busy(#[from] AnalysisBusy),
+    #[error("{}", busy(*.0))]
+    Busy(TurnRefusal),
     /// The analysis itself failed.
     #[error("the analysis failed")]
     Internal,
@@ -246,10 +243,10 @@ mod tests {
     #[test]
     fn an_analysis_that_is_busy_asks_to_come_back_and_names_its_limit() {
         for (busy, limit) in [
-            (AnalysisBusy::Full, "limits.waiting_bytes"),
-            (AnalysisBusy::Late, "limits.longest_wait"),
+            (TurnRefusal::Full, "limits.waiting_bytes"),
+            (TurnRefusal::Late, "limits.longest_wait"),
         ] {
-            let error = ApiError::from(busy);
+            let error = ApiError::Busy(busy);
             assert_eq!((error.status(), error.retry_after()), (503, Some(1)));
             assert!(error.to_string().contains(limit));
         }

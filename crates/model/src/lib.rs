@@ -37,6 +37,8 @@ pub use stored_id::{LONGEST_ID, stored_id};
 /// The key of `additional_parameters` that tells where in a message a line feed stands between two of its
 /// parts, in Unicode code points (CONTRACT 42).
 pub const PART_BREAKS: &str = "part_breaks";
+/// The most places between parts that a message reports, and that are read of one.
+pub const MOST_PART_BREAKS: usize = 4_096;
 
 /// The version of the gateway contract this program implements (§9.1).
 pub const GATEWAY_VERSION: &str = "4.1.0";

@@ -5,7 +5,7 @@
 use super::models::Models;
 use super::owned_message::OwnedMessage;
 use crate::analysis::clock::steady_us;
-use crate::analysis::error::{AnalysisBusy, ApiError};
+use crate::analysis::error::ApiError;
 use crate::config::{AnalysisQueue, Services};
 use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 use crate::judge::Remote;
@@ -146,14 +146,14 @@ impl MessageAnalyzer {
             metrics.turns.waited(claim.urgency.as_str(), seconds);
         }
         turn.map_err(|reason| {
-            let (label, error) = match reason {
-                NoTurn::Full => (TurnRefusal::Full, AnalysisBusy::Full),
-                NoTurn::Late => (TurnRefusal::Late, AnalysisBusy::Late),
+            let reason = match reason {
+                NoTurn::Full => TurnRefusal::Full,
+                NoTurn::Late => TurnRefusal::Late,
             };
             if let Some(metrics) = metrics {
-                AnalysisRefused { reason: label }.emit(metrics);
+                AnalysisRefused { reason }.emit(metrics);
             }
-            error.into()
+            ApiError::Busy(reason)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! JSON strings: where runs of ordinary characters end, and the meaning of escapes (RFC 8259 section 7).
 //! `check` checks the grammar.
 
+use monitor_model::MOST_PART_BREAKS;
 use std::borrow::Cow;
 
 /// How many bytes at the start of `bytes` stand for themselves inside a JSON string: everything up
@@ -156,12 +157,9 @@ impl Joined {
     }
 }
 
-/// The most places between parts that a text reports: a backend bounds them.
-const MOST_BREAKS: usize = 4_096;
-
 /// Keeps a place between two parts; false where there are too many, so that the text is not read as a whole.
 pub(super) fn keep_break(breaks: &mut Vec<usize>, place: usize) -> bool {
-    let has_room = breaks.len() < MOST_BREAKS;
+    let has_room = breaks.len() < MOST_PART_BREAKS;
     if has_room {
         breaks.push(place);
     }

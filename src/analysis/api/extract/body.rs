@@ -1,7 +1,7 @@
 //! The body of a request, read up to a size limit.
 
 use crate::analysis::{ApiError, RefusedBody};
-use axum::body::{Bytes, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use http_body_util::LengthLimitError;
@@ -17,7 +17,11 @@ pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Bytes, ApiE
 
 /// The whole body, of any type.
 pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
-    let body = request.into_body();
+    read_body(request.into_body(), max_bytes).await
+}
+
+/// The whole of a body.
+pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Bytes, ApiError> {
     if body.size_hint().lower() > max_bytes {
         return Err(ApiError::TooLarge(max_bytes));
     }

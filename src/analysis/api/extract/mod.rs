@@ -1,7 +1,7 @@
 //! What handlers take out of a request: the caller, the path, the query, the fields of the body, the version.
 
 pub(super) mod bearer;
-pub(super) mod body;
+pub(crate) mod body;
 mod callers;
 mod fields;
 mod path;

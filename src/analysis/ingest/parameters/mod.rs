@@ -5,7 +5,7 @@ mod bounds;
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use bounds::{check, shorten_ids};
-use monitor_model::{Chain, Identity, PART_BREAKS, Stage};
+use monitor_model::{Chain, Identity, MOST_PART_BREAKS, PART_BREAKS, Stage};
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
 
@@ -18,9 +18,6 @@ pub(super) struct Parameters {
     /// Code points at which a line feed stands between two parts of the message (CONTRACT 42).
     pub(super) part_breaks: Vec<usize>,
 }
-
-/// The most places between parts that are read.
-const MOST_BREAKS: usize = 4_096;
 
 impl Parameters {
     /// Checked; the ids of a gateway's record are cut to their bound.
@@ -52,7 +49,7 @@ impl Parameters {
 /// Other callers may use the key for something else: only numbers are places.
 pub(crate) fn part_breaks(given: &Map<String, Value>) -> Vec<usize> {
     let places = given.get(PART_BREAKS).and_then(Value::as_array);
-    let places = places.into_iter().flatten().take(MOST_BREAKS);
+    let places = places.into_iter().flatten().take(MOST_PART_BREAKS);
     let place = |place: &Value| usize::try_from(place.as_u64()?).ok();
     places.filter_map(place).collect()
 }

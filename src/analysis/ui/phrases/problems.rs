@@ -239,11 +239,11 @@ mod tests {
     use super::*;
     use crate::analysis::api::extract::query::Query;
     use crate::analysis::api::records::filters;
-    use crate::analysis::error::AnalysisBusy;
     use crate::analysis::people::administration::check_name;
     use crate::analysis::people::passwords;
     use crate::analysis::rules::application_rules::ApplicationRules;
     use crate::analysis::{ApiError, FieldProblem, text_checks};
+    use crate::observe::TurnRefusal;
     use monitor_model::{Policy, Secret};
     use serde_json::json;
 
@@ -377,8 +377,8 @@ mod tests {
             ApiError::StoreDown,
             ApiError::SlowBody,
             ApiError::Overloaded,
-            ApiError::Busy(AnalysisBusy::Full),
-            ApiError::Busy(AnalysisBusy::Late),
+            ApiError::Busy(TurnRefusal::Full),
+            ApiError::Busy(TurnRefusal::Late),
             ApiError::Internal,
             ApiError::NotFound,
         ] {

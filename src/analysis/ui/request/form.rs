@@ -1,10 +1,10 @@
 //! A form that a page of the UI sent: its fields, read under a size limit. A form whose token is not that
 //! of the browser is refused.
 
-use crate::analysis::RefusedBody;
+use crate::analysis::ApiError;
+use crate::analysis::api::extract::body::read_body;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::view::View;
-use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, Request};
 use monitor_model::Secret;
 
@@ -97,13 +97,10 @@ impl<S: Send + Sync> FromRequest<S> for PublicForm {
 async fn read_own(request: Request, largest: usize) -> Result<Form, Failure> {
     let (parts, body) = request.into_parts();
     let view = View::read(&parts);
-    if body.size_hint().lower() > largest as u64 {
-        return Err(Failure::TooLarge);
-    }
-    let bytes = axum::body::to_bytes(body, largest).await;
-    let bytes = bytes.map_err(|error| match RefusedBody::cause_of(&error) {
-        Some(refused) => Failure::Refused(refused.into()),
-        None => Failure::TooLarge,
+    let bytes = read_body(body, largest as u64).await;
+    let bytes = bytes.map_err(|error| match error {
+        ApiError::TooLarge(_) | ApiError::NotJson(_) => Failure::TooLarge,
+        refused => Failure::Refused(refused),
     });
     let form = Form(read(&bytes?));
     match view.is_own_form(form.text(TOKEN)) {

@@ -2,9 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use crate::json::{Chat, Prompt, ScanRole, scan};
-
-/// The most places between parts that are told.
-const MOST_BREAKS: usize = 4_096;
+use monitor_model::MOST_PART_BREAKS;
 
 fn prompt(body: &str, roles: &[ScanRole]) -> Prompt {
     let found = scan(body.as_bytes()).unwrap();
@@ -98,12 +96,12 @@ fn the_places_between_the_parts_of_one_message_are_told() {
     );
     let many = format!(
         r#"{{"messages":[{{"role":"user","content":["x"{}]}}]}}"#,
-        r#","x""#.repeat(MOST_BREAKS + 1)
+        r#","x""#.repeat(MOST_PART_BREAKS + 1)
     );
     let many = prompt(&many, &[]);
     assert_eq!(
         (many.part_breaks.len(), many.has_unreadable),
-        (MOST_BREAKS, true)
+        (MOST_PART_BREAKS, true)
     );
 }
 
