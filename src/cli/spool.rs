@@ -5,8 +5,10 @@ use super::failure::Failure;
 use super::load::{file_or_variable, load};
 use super::output::print;
 use super::time::minute;
-use crate::config::{Overrides, Role, key_file};
-use crate::spool::{self, DeadLetter, FolderSummary, Keyring, Repaired, SpoolFolder, SpoolKey};
+use crate::config::key_file::{self, Owners};
+use crate::config::{Overrides, Role};
+use crate::spool::{self, DeadLetter, FolderSummary, Keyring, NeededKey};
+use crate::spool::{Repaired, SpoolFolder, SpoolKey};
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -122,8 +124,9 @@ impl SpoolArgs {
         }
         let settings = load(Role::All, file, &Overrides::default())?;
         let folder = self.dir.clone().unwrap_or_else(|| settings.spool_dir());
-        let keys =
-            Keyring::load(&settings.gateway.spool.encryption).map_err(|error| anyhow!(error))?;
+        let owners = Owners::of_folder(&folder);
+        let keys = Keyring::load(&settings.gateway.spool.encryption, owners);
+        let keys = keys.map_err(|error| anyhow!(error))?;
         Ok(SpoolFolder::new(folder, Arc::new(keys)))
     }
 
@@ -140,7 +143,8 @@ impl SpoolArgs {
                 "damaged_files": found.damaged_files,
                 "damaged_bytes": found.damaged_bytes,
                 "keys": keys(found),
-                "unencrypted_files": unencrypted(found),
+                "unencrypted_files": files_of(found, NeededKey::None),
+                "unknown_key_files": files_of(found, NeededKey::Unknown),
             });
             return format!("{value}\n");
         }
@@ -206,19 +210,23 @@ impl SpoolArgs {
 /// The encrypted files of each key.
 fn keys(found: &FolderSummary) -> Value {
     let files = found.files_by_key.iter();
-    let named = files.filter_map(|(key, count)| Some((key.as_ref()?.to_string(), *count)));
-    Value::from_iter(named.map(|(key, count)| (key, Value::from(count))))
+    let named = files.filter_map(|(key, count)| match key {
+        NeededKey::Key(id) => Some((id.to_string(), Value::from(*count))),
+        NeededKey::None | NeededKey::Unknown => None,
+    });
+    Value::from_iter(named)
 }
 
-fn unencrypted(found: &FolderSummary) -> u64 {
-    found.files_by_key.get(&None).copied().unwrap_or(0)
+fn files_of(found: &FolderSummary, key: NeededKey) -> u64 {
+    found.files_by_key.get(&key).copied().unwrap_or(0)
 }
 
 fn by_key(found: &FolderSummary) -> String {
     let files = found.files_by_key.iter();
-    let files = files.map(|(key, count)| {
-        let key = key.map_or("not encrypted".to_owned(), |key| key.to_string());
-        format!("{key} {count}")
+    let files = files.map(|(key, count)| match key {
+        NeededKey::None => format!("not encrypted {count}"),
+        NeededKey::Key(id) => format!("{id} {count}"),
+        NeededKey::Unknown => format!("unknown {count}"),
     });
     match files.collect::<Vec<_>>().join(", ") {
         files if files.is_empty() => "none".to_owned(),

@@ -1,6 +1,9 @@
 //! Files with a key of 32 bytes: who may read them, and what they hold. No error shows a byte of a key.
 
+use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use rustix::fs::OFlags;
 use rustix::process::geteuid;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Write};
@@ -13,17 +16,48 @@ pub const KEY_BYTES: usize = 32;
 /// The longest file that can hold one: its digits and the end of a line.
 const LONGEST: usize = 2 * KEY_BYTES + 2;
 /// What is allowed, for the end of every error.
-const ALLOWED: &str = "allowed: a file with 64 hexadecimal digits or 32 bytes, for its owner only, as `monitor \
-                       spool key FILE` makes one";
+const ALLOWED: &str = "allowed: a file of root or of the service's user with 64 hexadecimal digits or 32 random \
+                       bytes, for its owner only, as `monitor spool key FILE` makes one";
+/// Fewer different bytes are no random key: 32 random ones have 30.
+const FEWEST_BYTES: usize = 16;
 
 /// A key of 32 bytes. It is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileKey(Zeroizing<[u8; KEY_BYTES]>);
 
+/// Names a key, and tells nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyId(pub(crate) [u8; 8]);
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
+/// The length of an id, for the function that derives it.
+struct IdLength;
+
+impl KeyType for IdLength {
+    fn len(&self) -> usize {
+        8
+    }
+}
+
 impl FileKey {
     /// The key itself, for the one place that derives others from it.
     pub fn expose(&self) -> &[u8; KEY_BYTES] {
         &self.0
+    }
+
+    /// The name of the key.
+    pub fn id(&self) -> KeyId {
+        let mut id = [0; 8];
+        let extracted = Salt::new(HKDF_SHA256, &[]).extract(self.expose());
+        let expanded = extracted.expand(&[b"monitor spool key id"], IdLength);
+        // It fails for lengths that no id has.
+        let _ = expanded.and_then(|expanded| expanded.fill(&mut id));
+        KeyId(id)
     }
 
     #[cfg(test)]
@@ -38,20 +72,94 @@ impl fmt::Debug for FileKey {
     }
 }
 
+/// Whose files are trusted with a key, besides those of root.
+#[derive(Clone, Copy, Debug)]
+pub struct Owners {
+    /// The user of this process.
+    own: u32,
+    /// The user whose service a command of root is for.
+    service: Service,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Service {
+    /// The process that asks: it runs as its own user.
+    Itself,
+    User(u32),
+    /// It has not been started yet.
+    Unknown,
+}
+
+impl Owners {
+    /// Those for a process that uses the key.
+    pub fn of_process() -> Self {
+        Self {
+            own: geteuid().as_raw(),
+            service: Service::Itself,
+        }
+    }
+
+    /// Those for a command: root may look at the files of the service, whose user owns its folder.
+    pub fn of_folder(folder: &Path) -> Self {
+        let owner = std::fs::metadata(folder).map(|about| about.uid());
+        Self {
+            service: owner.map_or(Service::Unknown, Service::User),
+            ..Self::of_process()
+        }
+    }
+
+    fn include(self, owner: u32) -> bool {
+        let is_service = match self.service {
+            Service::Itself => false,
+            Service::User(user) => owner == user,
+            Service::Unknown => true,
+        };
+        owner == 0 || owner == self.own || self.own == 0 && is_service
+    }
+}
+
 /// Reads the key of a file.
 ///
 /// # Errors
-/// When the file cannot be read, others may read it, or it holds no key.
-pub fn read(path: &Path) -> Result<FileKey, String> {
+/// When the file cannot be read, is not of one of these owners, others may read it, or it holds no key.
+pub fn read(path: &Path, owners: Owners) -> Result<FileKey, String> {
     let unusable = |wrong: String| format!("{}: {wrong}; {ALLOWED}", path.display());
     let file = open(path).map_err(unusable)?;
+    let about = file.metadata();
+    let about = about.map_err(|error| unusable(error.to_string()))?;
+    owned(&about, owners).map_err(unusable)?;
+    key_in(file).map_err(unusable)
+}
+
+/// The id of the key in a file, whoever owns it; None if it cannot be read.
+pub(crate) fn id_in(path: &Path) -> Option<KeyId> {
+    let key = open(path).and_then(key_in).ok()?;
+    Some(key.id())
+}
+
+fn key_in(file: File) -> Result<FileKey, String> {
     let mut content = Zeroizing::new(Vec::with_capacity(LONGEST + 1));
     let limited = file.take(LONGEST as u64 + 1).read_to_end(&mut content);
-    limited.map_err(|error| unusable(error.to_string()))?;
-    let key = parse(&content).ok_or_else(|| unusable("it holds no key".to_owned()))?;
+    limited.map_err(|error| error.to_string())?;
+    let key = match <[u8; KEY_BYTES]>::try_from(content.as_slice()) {
+        Ok(bytes) => raw(bytes)?,
+        Err(_) => parse(&content).ok_or("it holds no key")?,
+    };
     match key.0.iter().all(|byte| *byte == key.0[0]) {
-        true => Err(unusable("its key is not random".to_owned())),
+        true => Err("its key is not random".to_owned()),
         false => Ok(key),
+    }
+}
+
+/// A key as it is: words would be a weak one, and half the digits of a key another one.
+fn raw(bytes: [u8; KEY_BYTES]) -> Result<FileKey, String> {
+    let different = bytes.iter().collect::<BTreeSet<_>>().len();
+    match std::str::from_utf8(&bytes).is_ok() || different < FEWEST_BYTES {
+        true => Err(
+            "its 32 bytes are not random (to read what was encrypted with them, write them as hexadecimal digits)"
+                .to_owned(),
+        ),
+        false => Ok(FileKey(Zeroizing::new(bytes))),
     }
 }
 
@@ -80,20 +188,26 @@ pub fn create(path: &Path) -> Result<FileKey, String> {
 
 fn open(path: &Path) -> Result<File, String> {
     let refused = |error: std::io::Error| format!("cannot be read: {error}");
-    // Looked at first: opening a pipe waits, and a device has no end.
-    if !std::fs::metadata(path).map_err(refused)?.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    let file = File::open(path).map_err(refused)?;
-    owned(&file.metadata().map_err(refused)?)?;
+    let is_file = |about: Metadata| match about.is_file() {
+        true => Ok(()),
+        false => Err("it is not a file".to_owned()),
+    };
+    // Looked at first, as a device may act when it is opened, and again, as it may be another by then.
+    is_file(std::fs::metadata(path).map_err(refused)?)?;
+    let mut options = OpenOptions::new();
+    // Opening a pipe does not wait.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = options.read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(refused)?;
+    is_file(file.metadata().map_err(refused)?)?;
     Ok(file)
 }
 
-/// Whether the file is this user's or root's, and nobody else may read it. Files of root may be for a group, as
-/// those are that a service manager hands out.
-fn owned(about: &Metadata) -> Result<(), String> {
-    let (own, owner, rights) = (geteuid().as_raw(), about.uid(), about.mode() & 0o777);
-    if own != 0 && owner != own && owner != 0 {
+/// Whether the file is of one of these owners, and nobody else may read it. Files of root may be for a group, as those
+/// are that a service manager hands out.
+fn owned(about: &Metadata, owners: Owners) -> Result<(), String> {
+    let (owner, rights) = (about.uid(), about.mode() & 0o777);
+    if !owners.include(owner) {
         return Err(format!("it belongs to another user ({owner})"));
     }
     let others = match owner {
@@ -109,9 +223,6 @@ fn owned(about: &Metadata) -> Result<(), String> {
 }
 
 fn parse(content: &[u8]) -> Option<FileKey> {
-    if let Ok(key) = content.try_into() {
-        return Some(FileKey(Zeroizing::new(key)));
-    }
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
     let digits: &[u8; 2 * KEY_BYTES] = digits.try_into().ok()?;
@@ -135,6 +246,7 @@ mod tests {
         let folder = Folder::new();
         let path = folder.path().join("key");
         let made = create(&path).unwrap();
+        let read = |path: &Path| read(path, Owners::of_process());
         assert!(read(&path).unwrap() == made);
         let rights = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(rights & 0o777, 0o600);
@@ -151,10 +263,11 @@ mod tests {
             let _ = std::fs::remove_file(&path);
             std::fs::write(&path, content).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
-            read(&path).err()
+            read(&path, Owners::of_process()).err()
         };
         let crlf = format!("{digits}\r\n");
-        for good in [digits.as_bytes(), crlf.as_bytes(), &digits.as_bytes()[..32]] {
+        let random: Vec<u8> = (0..=255).step_by(8).collect();
+        for good in [digits.as_bytes(), crlf.as_bytes(), &random] {
             assert_eq!(refused(good, 0o600), None);
             assert_eq!(refused(good, 0o400), None);
         }
@@ -165,6 +278,13 @@ mod tests {
             (digits.replace('c', "g"), 0o600, "holds no key"),
             (String::new(), 0o600, "holds no key"),
             ("0".repeat(64), 0o600, "not random"),
+            (digits[..32].to_owned(), 0o600, "not random"),
+            (
+                "the password of our whole group\n".to_owned(),
+                0o600,
+                "not random",
+            ),
+            ("пароль нашей гр.".to_owned() + "123", 0o600, "not random"),
             (digits.clone(), 0o604, "rights 604"),
             (digits.clone(), 0o660, "rights 660"),
         ];
@@ -173,11 +293,29 @@ mod tests {
             assert!(text.contains(wrong) && text.contains("spool key"), "{text}");
             assert!(!text.contains("234567"), "{text}");
         }
+        assert!(refused(&[&random[..15], &[0; 17]].concat(), 0o600).is_some());
+        let read = |path: &Path| read(path, Owners::of_process());
         let other = folder.path().join("device");
         symlink("/dev/zero", &other).unwrap();
         assert!(read(&other).unwrap_err().contains("not a file"));
         assert!(read(folder.path()).unwrap_err().contains("not a file"));
         let missing = read(&folder.path().join("missing")).unwrap_err();
         assert!(missing.contains("No such file"), "{missing}");
+    }
+
+    #[test]
+    fn a_key_file_of_another_user_is_refused_by_root_too() {
+        let owners = |own, service| Owners { own, service };
+        for own in [0, 7] {
+            let process = owners(own, Service::Itself);
+            assert!(process.include(0) && process.include(own));
+            assert!(!process.include(8), "of a process of {own}");
+        }
+        // A command of root looks at the files of the service, and of nobody else.
+        let command = owners(0, Service::User(8));
+        assert!(command.include(8) && command.include(0) && !command.include(9));
+        assert!(owners(0, Service::Unknown).include(9));
+        assert!(!owners(7, Service::User(8)).include(8));
+        assert!(!owners(7, Service::Unknown).include(8));
     }
 }

@@ -1,14 +1,14 @@
 //! Values that are each in range but contradict each other. Checks the files that settings name, and nothing
 //! else outside the settings (CONTRACT 33).
 
-use super::key_file;
+use super::key_file::{self, Owners};
 use super::pem;
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::judge::JudgePlace;
 use super::sections::client_identity::ClientIdentity;
 use super::sections::gateway::monitor::{UnknownApplication, UnknownKey};
-use super::sections::gateway::spool::{Durability, OnDiskFailure, SpoolEncryption};
+use super::sections::gateway::spool::{Durability, OnDiskFailure};
 use super::sections::gateway::upstream::MOST_UPSTREAMS;
 use super::sections::listen::Listener;
 use super::settings::{GatewaySettings, Settings};
@@ -45,22 +45,24 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         let text = "closed has no effect with durability batched, which does not wait for the disk; allowed: open, or durability before_upstream";
         reader.contradiction("spool.on_disk_failure", text);
     }
-    spool_keys(&gateway.spool.encryption, reader);
+    spool_keys(settings, reader);
     standby(gateway, reader);
     called(gateway, role, reader);
 }
 
 /// Reports files that hold no key, or that others may read.
-fn spool_keys(encryption: &SpoolEncryption, reader: &mut Reader<'_>) {
+fn spool_keys(settings: &Settings, reader: &mut Reader<'_>) {
+    let encryption = &settings.gateway.spool.encryption;
+    let owners = Owners::of_folder(&settings.spool_dir());
     let section = "spool.encryption";
     let current = encryption.key_file.iter().map(|path| (path, "key_file"));
     let old = encryption.old_key_files.iter();
     for (path, name) in current.chain(old.map(|path| (path, "old_key_files"))) {
-        if let Err(wrong) = key_file::read(path) {
+        if let Err(wrong) = key_file::read(path, owners) {
             reader.contradiction(&format!("{section}.{name}"), wrong);
         }
     }
-    let read = |path: &PathBuf| key_file::read(path).ok();
+    let read = |path: &PathBuf| key_file::read(path, owners).ok();
     let Some(current) = encryption.key_file.as_ref().and_then(read) else {
         return;
     };

@@ -81,13 +81,8 @@ impl WrittenUpTo {
 
     /// What a folder's file says.
     pub(super) fn of_folder(folder: &Path) -> io::Result<Self> {
-        match disk::open(&folder.join(FILE_NAME)) {
-            Err(error) => match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(Self::default()),
-                _ => Err(error),
-            },
-            Ok(file) => Ok(Self::read(&file)),
-        }
+        let file = open(folder)?;
+        Ok(file.map_or(Self::default(), |file| Self::read(&file)))
     }
 
     /// What a file says; nothing if it cannot be read, or comes from a version up to 4.1. After a power failure it may
@@ -107,7 +102,10 @@ impl WrittenUpTo {
 
 /// The gateways of the spool that a file belongs to: that of its folder, and those of the folders of other processes
 /// with the same configuration, whose records it may hold. No client knows their ids.
-pub(super) fn known_gateways(file: &Path) -> Vec<Uuid> {
+///
+/// # Errors
+/// When the system does not let a folder's file be read now.
+pub(super) fn known_gateways(file: &Path) -> io::Result<Vec<Uuid>> {
     let mut folder = file.parent().unwrap_or(file);
     let is_inside = |folder: &Path| {
         let name = folder.file_name().and_then(|name| name.to_str());
@@ -119,7 +117,12 @@ pub(super) fn known_gateways(file: &Path) -> Vec<Uuid> {
         folders.push(folder.to_owned());
     }
     folders.extend(beside(folder));
-    folders.iter().filter_map(|it| gateway_of(it)).collect()
+    let found = folders.iter().map(|it| match gateway_of(it) {
+        // The folder of another user's process.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        found => found,
+    });
+    found.filter_map(Result::transpose).collect()
 }
 
 fn beside(folder: &Path) -> Vec<PathBuf> {
@@ -131,10 +134,31 @@ fn beside(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The gateway of a folder; None if its file cannot be read.
-pub(super) fn gateway_of(folder: &Path) -> Option<Uuid> {
-    let file = disk::open(&folder.join(FILE_NAME)).ok()?;
-    Owner::read(&file).map(|owner| owner.gateway)
+/// Whether a file is one of these that was kept because it was damaged.
+pub(super) fn is_kept(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.split_once('.'))
+        .is_some_and(|(stem, _)| stem == FILE_NAME)
+}
+
+/// The gateway of a folder; None if its file is missing or damaged.
+///
+/// # Errors
+/// When the system does not let the file be read now.
+pub(super) fn gateway_of(folder: &Path) -> io::Result<Option<Uuid>> {
+    let file = open(folder)?;
+    Ok(file.and_then(|file| Owner::read(&file).map(|owner| owner.gateway)))
+}
+
+/// The file of a folder; None if there is none.
+fn open(folder: &Path) -> io::Result<Option<File>> {
+    match disk::open(&folder.join(FILE_NAME)) {
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(None),
+            _ => Err(error),
+        },
+        Ok(file) => Ok(Some(file)),
+    }
 }
 
 /// The content of a block, or of its copy if the block is damaged.

@@ -6,7 +6,7 @@ use super::dead_letter::encoding::EncodedLetter;
 use super::eviction::{DropReason, Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
-use super::state::{Accepted, LeasedRecord, NotAccepted, State};
+use super::state::{Accepted, Figures, LeasedRecord, NotAccepted, State};
 use super::system::now_ms;
 use crate::backend::Record;
 use crate::observe::Metrics;
@@ -188,10 +188,12 @@ impl SpoolCore {
         let mut letter = EncodedLetter::new(now_ms(), status, record);
         letter.position = position;
         let mut state = self.lock();
-        if !state.add_dead_letter(letter) {
-            if let Some(position) = position {
-                state.finish_leased(position);
-            }
+        let is_lost = !state.add_dead_letter(letter);
+        if is_lost && let Some(position) = position {
+            state.finish_leased(position);
+        }
+        drop(state);
+        if is_lost {
             DeadLettersLost { count: 1 }.emit(&self.metrics);
         }
     }
@@ -268,8 +270,7 @@ impl SpoolCore {
     }
 
     /// Shows the state's figures as metrics.
-    pub(super) fn measure(&self, state: &State) {
-        let figures = state.figures(now_ms());
+    pub(super) fn measure(&self, figures: Figures) {
         let spool = &self.metrics.spool;
         for (metric, value) in [
             (&spool.bytes, figures.bytes),

@@ -42,7 +42,7 @@ pub use folder::SpoolFolder;
 pub use frames::fuzzing;
 pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
-pub use recovery::keys::{FilesByKey, check_keys};
+pub use recovery::keys::{FilesByKey, NeededKey, check_keys};
 pub use recovery::repair::{Repaired, repair};
 pub use recovery::takeover::{MovedSegments, existing_folders, sibling_folders, take_over};
 pub use recovery::{FolderSummary, SpoolError, summarize};

@@ -167,7 +167,7 @@ impl Latest {
     /// # Errors
     /// When one of them cannot be read now: a number might be given twice.
     pub(super) fn in_segments(folder: &SpoolFolder, ids: &[SegmentId]) -> io::Result<Option<Self>> {
-        let own = chain_file::gateway_of(folder);
+        let own = chain_file::gateway_of(folder)?;
         for id in ids.iter().rev() {
             let found = match highest(&segment::path(folder, *id), folder.keys(), own) {
                 // It was set aside, or no number in it can be read.

@@ -163,8 +163,9 @@ impl Writer {
         let core = self.core.clone();
         let mut state = core.lock();
         let round = state.begin_round(now_ms());
-        core.measure(&state);
+        let figures = state.figures(now_ms());
         drop(state);
+        core.measure(figures);
         self.unwritten.extend(round.chunks);
         self.upkeep.add_acks(round.acks);
         self.upkeep.dead_letters.extend(round.dead_letters);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::api::{authorised, post};
+use support::api::{authorised, new_key};
 use support::eventually;
 use support::judge::{Judge, Question, completion};
 use support::request::Request;
@@ -14,11 +14,8 @@ use support::upstream::Upstream;
 
 /// A new access key for messages.
 #[track_caller]
-fn new_key(stack: &Stack, name: &str) -> String {
-    let body = json!({"name": name, "scopes": ["ingest"]});
-    let made = post(stack, "/tokens", &body);
-    assert_eq!(made.status(), 201, "{}", made.text());
-    made.json()["value"].as_str().expect("a value").to_owned()
+fn key(stack: &Stack, name: &str) -> String {
+    new_key(stack, &json!({"name": name, "scopes": ["ingest"]}))
 }
 
 /// The verdict on a text, asked for with this access key.
@@ -53,7 +50,7 @@ fn a_key_that_floods_the_judge_takes_no_turn_and_no_place_in_the_queue_of_anothe
     }));
     let limits = ", concurrency: 1, queue: 4, timeout: 20s";
     let stack = Stack::all().yaml(&judge.yaml(limits)).start();
-    let (flooding, quiet) = (new_key(&stack, "flooding"), new_key(&stack, "quiet"));
+    let (flooding, quiet) = (key(&stack, "flooding"), key(&stack, "quiet"));
     let status = || stack.operations("/status").json()["checks"]["judge"].clone();
     std::thread::scope(|scope| {
         let ask = |key: &str, text: String| {

@@ -288,6 +288,35 @@ fn one_address_has_its_share_of_the_connections() {
 }
 
 #[test]
+fn connections_that_wait_for_a_place_end_with_the_process() {
+    // limits.client_connections, and eight times as many that wait.
+    let mut stack = server("client_connections: 1, header_timeout: 60s");
+    let body = "name=nobody&password=none";
+    let mut first = Conn::open(stack.analysis_addr);
+    // Answered, so it has the place.
+    first.send(head("GET", "/ui/sign-in", "").as_bytes());
+    assert_eq!(first.response().status(), 200);
+    first.send(form("/ui/sign-in", body.len()).as_bytes());
+    first.send(&body.as_bytes()[..4]);
+    eventually("its body is read", || {
+        (stack.metric("monitor_api_buffered_bytes") > 0.0).then_some(())
+    });
+    let waiting: Vec<_> = (0..11).map(|_| Conn::open(stack.analysis_addr)).collect();
+    eventually("eight wait", || {
+        (ended(&stack, "client_connections") >= 3.0).then_some(())
+    });
+    stack.process.signal("TERM");
+    for mut conn in waiting {
+        assert!(conn.is_closed());
+    }
+    assert!(stack.process.exited().is_none(), "a request is in progress");
+    first.send(&body.as_bytes()[4..]);
+    assert!(first.response().status() < 500);
+    let (status, _) = stack.process.await_exit();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
 fn the_operations_port_has_an_end_to_its_connections_and_goes_on() {
     let stack = server("header_timeout: 60s");
     let get = head("GET", "/livez", "");

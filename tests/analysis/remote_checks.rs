@@ -2,9 +2,8 @@
 //! what becomes of their answers, and that one which fails lets nothing pass in silence.
 
 use serde_json::{Value, json};
-use support::api::{authorised, post, record};
+use support::api::{patch, post, record};
 use support::judge::completion;
-use support::request::Request;
 use support::server::Received;
 use support::stack::Stack;
 use support::upstream::{Upstream, json};
@@ -181,9 +180,7 @@ fn with_guard(server: &Upstream, template: &str) -> Stack {
         .start();
     let rules = json!({"post": {"guardrails": {"categories": {"secret_leak": 1.0}}}});
     let path = format!("/applications/{}", stack.application_id());
-    let change = json!({"version": 1, "rules": rules}).to_string();
-    let answer = authorised(Request::json("PATCH", &path, change)).call(stack.analysis_addr);
-    assert_eq!(answer.status(), 200, "{}", answer.text());
+    patch(&stack, &path, &json!({"version": 1, "rules": rules}));
     stack
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::api::patch;
 use support::backend::{ANALYSIS, Backend, Call, Manner};
 use support::eventually;
 use support::request::{HELLO, HELLO_STREAM, Request};
@@ -246,13 +247,8 @@ fn section_4_1_4_in_one_process_the_record_has_the_file() {
     let upstream = Upstream::ok();
     let stack = Stack::all().upstream(&upstream).start();
     let path = format!("/applications/{}/rules", stack.application_id());
-    let keeps = json!({"version": 1, "rules": {"keep_original": true}}).to_string();
-    let change = Request::json("PATCH", &path, &keeps).without_key();
-    let bearer = format!("Bearer {KEY}");
-    let changed = change
-        .header("Authorization", &bearer)
-        .call(stack.analysis_addr);
-    assert_eq!(changed.status(), 200, "{}", changed.text());
+    let keeps = json!({"version": 1, "rules": {"keep_original": true}});
+    patch(&stack, &path, &keeps);
     let list =
         json!([{"content_base64": "bWFpbCBhQGV4YW1wbGUub3Jn", "name": "note.txt"}]).to_string();
     let answer = stack.call(&Request::chat(HELLO).header(HEADER, &list));

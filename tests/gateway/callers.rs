@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use std::sync::Barrier;
-use support::api::post;
+use support::api::{new_key, post};
 use support::backend::{Backend, Manner};
 use support::request::{HELLO, Request};
 use support::stack::{Folder, Stack};
@@ -48,9 +48,7 @@ fn is_kept(folder: &std::path::Path, text: &str) -> bool {
 #[track_caller]
 fn key_of(stack: &Stack, application: &str) -> String {
     let body = json!({"name": "bound", "scopes": ["ingest"], "application_id": application});
-    let made = post(stack, "/tokens", &body);
-    assert_eq!(made.status(), 201, "{}", made.text());
-    made.json()["value"].as_str().expect("a value").to_owned()
+    new_key(stack, &body)
 }
 
 #[test]

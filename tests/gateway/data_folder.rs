@@ -3,8 +3,8 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 use support::fault::free_port;
+use support::make_pipe;
 use support::request::{HELLO, Request};
 use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
@@ -14,7 +14,7 @@ type Trap = fn(&Path);
 
 const TRAPS: [Trap; 3] = [
     |path| symlink("/dev/zero", path).unwrap(),
-    |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+    |path| make_pipe(path),
     |path| std::fs::create_dir(path).unwrap(),
 ];
 

@@ -2,7 +2,7 @@
 //! finding does, and a judge that fails is no verdict.
 
 use serde_json::{Value, json};
-use support::KEY;
+use support::api::patch;
 use support::eventually;
 use support::judge::Judge;
 use support::request::Request;
@@ -27,10 +27,7 @@ fn forbidding_loans(builder: Builder, policy: &Value) -> Stack {
     let change = json!({"version": 1, "policy": all, "rules": {"pre": {
         "custom_policies": [{"name": "loans", "prompt": "No loans."}]}}});
     let path = format!("/applications/{}", stack.application_id());
-    let change = Request::json("PATCH", &path, change.to_string()).without_key();
-    let change = change.header("Authorization", &format!("Bearer {KEY}"));
-    let answer = change.call(stack.analysis_addr);
-    assert_eq!(answer.status(), 200, "{}", answer.text());
+    patch(&stack, &path, &change);
     stack
 }
 

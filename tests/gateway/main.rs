@@ -24,6 +24,7 @@ mod http2;
 mod http2_cases;
 mod http2_conformance;
 mod interim;
+mod invented_keys;
 mod isolation;
 mod judged;
 mod limits;

@@ -11,7 +11,7 @@ use support::stack::{Folder, Stack};
 use support::upstream::{ANSWER, Upstream, json};
 use support::{assert_envelope, eventually};
 
-const BUFFERED: &str = "monitor_buffered_bytes";
+pub(crate) const BUFFERED: &str = "monitor_buffered_bytes";
 const SPILLED: &str = "monitor_spilled_bytes";
 const MIB: usize = 1 << 20;
 const APPLICATION: &str = "57100000-0000-4000-8000-000000000034";
@@ -23,12 +23,12 @@ fn body(bytes: usize) -> String {
     format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#)
 }
 
-fn of_size(bytes: usize) -> Request {
+pub(crate) fn of_size(bytes: usize) -> Request {
     Request::chat(body(bytes))
 }
 
 /// Nothing is held any more.
-fn empty(stack: &Stack) {
+pub(crate) fn empty(stack: &Stack) {
     eventually("everything is given back", || {
         let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
         (held == 0.0).then_some(())

@@ -3,7 +3,7 @@
 use crate::sync::{PHRASE, blocked, chat, kind, sync};
 use serde_json::{Value, json};
 use support::KEY;
-use support::api::{analyse, authorised};
+use support::api::{analyse, patch};
 use support::backend::Backend;
 use support::eventually;
 use support::request::Request;
@@ -154,9 +154,7 @@ fn all_in_sync() -> Stack {
     let stack = Stack::all().start();
     let change = json!({"version": 1, "policy": {"app_mode": "sync", "phrase": PHRASE}});
     let path = format!("/applications/{}", stack.application_id());
-    let change = authorised(Request::json("PATCH", &path, change.to_string()).without_key());
-    let answer = change.call(stack.analysis_addr);
-    assert_eq!(answer.status(), 200, "{}", answer.text());
+    patch(&stack, &path, &change);
     eventually("the policy is in force", || {
         let body = parts(&["write to a@example.org"]);
         let answer = stack.call(&Request::chat(body));

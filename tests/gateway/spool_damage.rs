@@ -3,14 +3,13 @@
 use crate::spool_commands::shown;
 use crate::spool_faults::registering;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 use support::backend::{Backend, Manner};
-use support::eventually;
 use support::request::{HELLO, Request};
 use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
+use support::{eventually, make_pipe};
 
 const CALLS: usize = 12;
 /// Bytes before the first frame, and of a frame before its content.
@@ -182,11 +181,6 @@ fn contract_23_a_file_in_which_nothing_can_be_read_does_not_stay_for_ever() {
     assert_eq!((&done["unreadable"], &done["left"]), (&1.into(), &0.into()));
     assert_eq!(shown("status", &data_of(&folder))["damaged_files"], 0);
     assert!(path.with_extension("unreadable").exists());
-}
-
-fn make_pipe(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success());
 }
 
 #[test]

@@ -22,7 +22,7 @@ const FILE: &str = "plans-for-tuesday.pdf";
 const INLINE: &str = "aW5saW5lIHBsYW5z";
 
 /// Bytes before the first frame, and of a frame before its content.
-const FILE_HEADER: usize = 4_128;
+pub(crate) const FILE_HEADER: usize = 4_128;
 const FRAME_HEADER: usize = 24;
 
 pub(crate) struct World {
@@ -122,7 +122,7 @@ pub(crate) fn spool_of(folder: &Folder) -> PathBuf {
 }
 
 /// What `monitor spool` says of the folder, with the configuration of its gateway.
-fn spool(action: &str, folder: &Folder) -> Value {
+pub(crate) fn spool(action: &str, folder: &Folder) -> Value {
     let (dir, file) = (spool_of(folder), folder.path().join("monitor.yaml"));
     let [dir, file] = [dir, file].map(|path| path.display().to_string());
     let said = monitor(&["spool", action, "--json", "--dir", &dir, "--config", &file]);

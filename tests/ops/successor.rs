@@ -1,6 +1,5 @@
 //! What a process that takes over is to its surroundings: its supervisor, who reloads, who reads what it says.
 
-use std::process::Command;
 use support::eventually;
 use support::http::Conn;
 use support::line::{Line, await_end, has_ended, order, signal};
@@ -122,13 +121,7 @@ fn a_configuration_that_changed_during_an_upgrade_is_in_force_behind_it() {
     let (path, text) = (stack.configuration(), "stream: {heartbeat: 30s}\n");
     // The next process reads what it is given here, and waits until then.
     std::fs::remove_file(&path).unwrap();
-    assert!(
-        Command::new("mkfifo")
-            .arg(&path)
-            .status()
-            .unwrap()
-            .success()
-    );
+    support::make_pipe(&path);
     let mut line = Line::default();
     std::thread::scope(|scope| {
         let upgrade = scope.spawn(|| line.upgrade(&stack, "gateway"));

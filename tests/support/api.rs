@@ -19,6 +19,23 @@ pub fn post(stack: &Stack, path: &str, body: &Value) -> Response {
     authorised(Request::post(path, body.to_string())).call(stack.analysis_addr)
 }
 
+/// Changes something with the first token, and gives the answer.
+#[track_caller]
+pub fn patch(stack: &Stack, path: &str, change: &Value) -> Value {
+    let request = authorised(Request::json("PATCH", path, change.to_string()));
+    let answer = request.call(stack.analysis_addr);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    answer.json()
+}
+
+/// The value of a new token that is described so.
+#[track_caller]
+pub fn new_key(stack: &Stack, token: &Value) -> String {
+    let made = post(stack, "/tokens", token);
+    assert_eq!(made.status(), 201, "{}", made.text());
+    made.json()["value"].as_str().expect("a value").to_owned()
+}
+
 /// Has a message analysed for the first application.
 #[track_caller]
 pub fn analyse(stack: &Stack, message: &str, additional_parameters: Value) -> Value {

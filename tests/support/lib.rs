@@ -29,6 +29,8 @@ pub mod upstream;
 pub mod visitor;
 
 use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The access key that tests send unless they are about access keys.
@@ -48,6 +50,16 @@ pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         assert!(start.elapsed() < PATIENCE, "never happened: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Makes a pipe at this path, whose readers and writers wait for each other.
+///
+/// # Panics
+/// Where it cannot be made.
+#[track_caller]
+pub fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
 }
 
 /// What `run.sh` names in the environment once it has installed it; the tests that need it are ignored

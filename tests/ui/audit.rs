@@ -5,8 +5,8 @@ use crate::records::keeping;
 use crate::world::{PASSWORD, administrator, administrators_browser};
 use serde_json::json;
 use support::KEY;
+use support::api::patch;
 use support::eventually;
-use support::request::Request;
 use support::stack::Stack;
 use support::visitor::Visitor;
 
@@ -77,12 +77,7 @@ fn pages_hold_their_place_and_a_change_leads_to_its_differences() {
     let id = keeping(&stack, "orders");
     for version in 1..=60 {
         let change = json!({"version": version, "name": format!("orders {version}")});
-        let request = Request::json("PATCH", &format!("/applications/{id}"), change.to_string());
-        let changed = request
-            .without_key()
-            .header("Authorization", &format!("Bearer {KEY}"))
-            .call(stack.analysis_addr);
-        assert_eq!(changed.status(), 200, "{}", changed.text());
+        patch(&stack, &format!("/applications/{id}"), &change);
     }
     browser.open("/ui/audit?action=application.change");
     let rows = "document.querySelectorAll('tbody tr').length";

@@ -48,8 +48,8 @@ impl Browser {
         let program = support::tool("MONITOR_TEST_CHROMIUM");
         let profile = Folder::new();
         let (to, from) = (profile.path().join("to"), profile.path().join("from"));
-        let made = Command::new("mkfifo").args([&to, &from]).status().unwrap();
-        assert!(made.success());
+        support::make_pipe(&to);
+        support::make_pipe(&from);
         let child = Command::new("sh")
             .args([
                 "-c",

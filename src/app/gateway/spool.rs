@@ -2,6 +2,7 @@
 
 use crate::backend::Analyzer;
 use crate::config::Settings;
+use crate::config::key_file::Owners;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
 use crate::spool::Spool;
@@ -43,7 +44,7 @@ pub(crate) fn start(
     takes_over: bool,
 ) -> Result<Running> {
     let (base, bounds) = (settings.spool_dir(), bounds(settings));
-    let keys = Keyring::load(&settings.gateway.spool.encryption);
+    let keys = Keyring::load(&settings.gateway.spool.encryption, Owners::of_process());
     let keys = keys.map_err(|error| anyhow!("spool.encryption: {error}"))?;
     let configured = SpoolFolder::new(base.clone(), Arc::new(keys));
     check_keys(&configured)?;

@@ -153,6 +153,7 @@ impl Reloads {
     fn try_reload(&self, running: &mut Settings) -> Result<String> {
         let parts = self.parts.get().ok_or_else(|| anyhow!("still starting"))?;
         let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
+        check_keys(running, &wanted)?;
         let (next, waiting) = merge(running, wanted);
         let ready = parts.read(&next)?;
         // From here on nothing fails.
@@ -168,6 +169,18 @@ impl Reloads {
             ),
         })
     }
+}
+
+/// Refuses key files that hold other keys than those in use, which the next process would not find.
+fn check_keys(running: &Settings, wanted: &Settings) -> Result<()> {
+    let [before, now] = [running, wanted].map(|settings| &settings.gateway.spool.encryption);
+    now.replaced_since(before).map_or(Ok(()), |replaced| {
+        let (path, key) = (replaced.path.display(), replaced.key);
+        bail!(
+            "spool.encryption: {path} held the key {key}, which is in use and is now in no key file: put it back, or \
+             into a file of its own that old_key_files names"
+        )
+    })
 }
 
 /// The files that settings name, read and opened.

@@ -4,8 +4,7 @@
 use crate::backend::Record;
 use crate::spool::record_codec;
 use crate::spool::segment_index::RecordPosition;
-use std::hash::BuildHasher;
-use std::sync::LazyLock;
+use crate::spool::state::shares;
 
 /// Bytes of dead letters that wait for a disk which refuses to be written; beyond it they are dropped.
 pub(crate) const MAX_WAITING: usize = 8 << 20;
@@ -78,7 +77,7 @@ impl EncodedLetter {
         record_codec::encode(record, &mut bytes);
         Self {
             class: RefusalClass::of_status(status),
-            key: hash_key(record),
+            key: shares::key_of(record),
             bytes,
             position: None,
         }
@@ -98,12 +97,7 @@ impl EncodedLetter {
 
 /// Stands for the access key of a dead letter; None if the content is not one.
 pub(crate) fn key_of(content: &[u8]) -> Option<u64> {
-    record_codec::decode(content.get(HEADER..)?).map(|record| hash_key(&record))
-}
-
-fn hash_key(record: &Record) -> u64 {
-    static KEYS: LazyLock<std::hash::RandomState> = LazyLock::new(Default::default);
-    KEYS.hash_one(record.context.access_key.expose())
+    record_codec::decode(content.get(HEADER..)?).map(|record| shares::key_of(&record))
 }
 
 /// The encoded record in a dead letter; None if the content is not one.

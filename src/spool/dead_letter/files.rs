@@ -63,8 +63,7 @@ pub(crate) fn for_each_letter(
             }
             NextFrame::Damaged(place) => {
                 damage.bytes += place.end - place.start;
-                // Otherwise the next letter tells how many they were.
-                damage.letters += u64::from(place.end == end || !reader.format().has_ordinals());
+                damage.letters += u64::from(reader.is_uncounted(&place, end));
             }
             // A torn end, or damage that looks like one.
             NextFrame::Torn(at) if !reader.format().has_ordinals() => damage.bytes += end - at,

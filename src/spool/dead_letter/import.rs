@@ -13,7 +13,7 @@ use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::incoming;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -36,6 +36,8 @@ struct OpenFile {
     /// Letters that were read and are not yet in this spool's files.
     letters: Vec<EncodedLetter>,
     is_read: bool,
+    /// The number of the next letter.
+    expected: u32,
     damaged_bytes: u64,
     /// Letters that were there, as far as it is known.
     damaged_letters: u64,
@@ -105,43 +107,66 @@ impl DeadLetterImport {
         Ok(Progress::More)
     }
 
+    /// Opens the first file that can be opened: others do not wait for one whose key is missing.
     fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
-        let Some(path) = files::imported_files(&self.folder).into_iter().next() else {
+        let paths = files::imported_files(&self.folder);
+        if paths.is_empty() {
             return Ok(None);
-        };
+        }
         let Some(lock) = files::try_lock(&incoming::folder(&self.folder))? else {
             return Ok(None);
         };
-        match FrameReader::open(&path, self.folder.keys()) {
-            Ok(reader) => Ok(Some(OpenFile {
-                _lock: lock,
-                end: reader.length()?,
-                path,
-                reader,
-                letters: Vec::new(),
-                is_read: false,
-                damaged_bytes: 0,
-                damaged_letters: 0,
-            })),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
-                // It is not known how many it had: it was one at least.
-                let (file, count) = (&path, 1);
-                SpoolRecordsDamaged { file, count }.emit(metrics);
-                Ok(None)
+        let mut waits = None;
+        for path in paths {
+            match FrameReader::open(&path, self.folder.keys()) {
+                Ok(reader) => return OpenFile::new(path, reader, lock).map(Some),
+                Err(error) if is_of_no_use(&error) => set_aside(&path, metrics)?,
+                Err(error) => waits = Some(error),
             }
-            Err(error) => Err(error),
         }
+        waits.map_or(Ok(None), Err)
     }
 }
 
+/// Whether a file cannot be read later either, without somebody's help.
+fn is_of_no_use(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::PermissionDenied
+    )
+}
+
+fn set_aside(file: &Path, metrics: &Metrics) -> io::Result<()> {
+    damage::set_aside(file, disk::about(file)?.bytes, metrics)?;
+    // It is not known how many it had: it was one at least.
+    SpoolRecordsDamaged { file, count: 1 }.emit(metrics);
+    Ok(())
+}
+
 impl OpenFile {
+    fn new(path: PathBuf, reader: FrameReader, lock: File) -> io::Result<Self> {
+        Ok(Self {
+            _lock: lock,
+            end: reader.length()?,
+            path,
+            reader,
+            letters: Vec::new(),
+            is_read: false,
+            expected: 0,
+            damaged_bytes: 0,
+            damaged_letters: 0,
+        })
+    }
+
     fn read(&mut self) -> io::Result<()> {
         let mut bytes = 0;
         while bytes < STEP && !self.is_read {
             match self.reader.next(self.end)? {
                 NextFrame::Whole(frame) => {
                     bytes += frame.content.len();
+                    let ordinal = frame.ordinal.unwrap_or(self.expected);
+                    self.damaged_letters += u64::from(ordinal.saturating_sub(self.expected));
+                    self.expected = ordinal.saturating_add(1);
                     match EncodedLetter::from_frame(frame.content) {
                         Some(letter) => self.letters.push(letter),
                         None => self.damaged_bytes += frame.place.end - frame.place.start,
@@ -149,7 +174,7 @@ impl OpenFile {
                 }
                 NextFrame::Damaged(place) => {
                     self.damaged_bytes += place.end - place.start;
-                    self.damaged_letters += 1;
+                    self.damaged_letters += u64::from(self.reader.is_uncounted(&place, self.end));
                 }
                 // A torn end, or damage that looks like one.
                 NextFrame::Torn(at) if !self.reader.format().has_ordinals() => {

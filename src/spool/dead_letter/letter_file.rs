@@ -2,6 +2,8 @@
 
 use super::encoding::{EncodedLetter, key_of};
 use super::files::{self, LetterDamage};
+use crate::observe::Metrics;
+use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::disk::{self, File};
 use crate::spool::fault_points::{self, FaultPoint};
 use crate::spool::folder::SpoolFolder;
@@ -39,8 +41,31 @@ pub(super) struct FileUsage {
     pub(super) bytes: u64,
     pub(super) letters: u64,
     pub(super) damage: LetterDamage,
+    /// How much of the damage is counted. It goes with the file, whatever name that gets.
+    counted: LetterDamage,
+    /// None if the file is missing.
+    identity: Option<Identity>,
+    access: Access,
     /// Bytes by access key.
     pub(super) keys: HashMap<u64, u64>,
+}
+
+/// Tells a file from one that came later under its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    node: (u64, u64),
+    format: Format,
+}
+
+/// Whether the system lets a file be read.
+#[derive(Debug, Default)]
+enum Access {
+    #[default]
+    Granted,
+    /// Not now, as while too many files are open: what it holds is not known yet.
+    Refused(io::Error),
+    /// Not by this user: it is set aside.
+    Denied,
 }
 
 impl KnownFile {
@@ -227,9 +252,10 @@ fn copy(reader: &mut FrameReader, keys: &Keyring, file: File) -> io::Result<()> 
 }
 
 impl FileUsage {
-    /// Counts what a file holds: nothing if it is missing or cannot be read.
-    pub(super) fn read(path: &Path, keys: &Keyring) -> Self {
+    /// Counts what a file holds.
+    fn read(path: &Path, keys: &Keyring) -> Self {
         let mut usage = Self::default();
+        let about = disk::about(path).ok();
         let opened = FrameReader::open(path, keys);
         let format = opened.as_ref().map_or(Format::Empty, FrameReader::format);
         let read = files::for_each_letter(path, opened, |content| {
@@ -238,11 +264,79 @@ impl FileUsage {
         });
         match read {
             Ok(damage) => usage.damage = damage,
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                usage.access = Access::Denied;
+                let bytes = about.map_or(0, |about| about.bytes);
+                // It is not known how many it has: it is one at least.
+                usage.damage = LetterDamage { bytes, letters: 1 };
+            }
             Err(error) => {
-                log::error!(target: "telemetry", "dead letters cannot be read: {error}");
+                usage = Self::default();
+                usage.access = Access::Refused(error);
             }
         }
+        let node = about.map(|about| about.identity);
+        usage.identity = node.map(|node| Identity { node, format });
         usage
+    }
+
+    /// The same for a file that may have been read before, as one of these: damage is counted once.
+    pub(super) fn read_again(path: &Path, keys: &Keyring, before: &[Self]) -> Self {
+        let mut usage = Self::read(path, keys);
+        if let Access::Refused(error) = &usage.access {
+            log::error!(target: "telemetry", "dead letters cannot be read: {}: {error}", path.display());
+        }
+        let is_same = |other: &&Self| usage.identity.is_some() && other.identity == usage.identity;
+        if let Some(before) = before.iter().find(is_same) {
+            usage.counted = before.counted;
+        }
+        usage
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.access, Access::Refused(_))
+    }
+
+    /// Reads the file again if the system refused it before.
+    ///
+    /// # Errors
+    /// While it does: no letter is written that might push out others, uncounted.
+    pub(super) fn read_if_refused(&mut self, path: &Path, keys: &Keyring) -> io::Result<()> {
+        if self.is_refused() {
+            *self = Self::read(path, keys);
+        }
+        match &self.access {
+            Access::Refused(error) => Err(io::Error::new(
+                error.kind(),
+                format!("dead letters cannot be read: {}: {error}", path.display()),
+            )),
+            Access::Granted | Access::Denied => Ok(()),
+        }
+    }
+
+    /// Counts what is damaged in the file since it was last looked at, and keeps the file.
+    pub(super) fn keep_damaged(&mut self, path: &Path, metrics: &Metrics) -> io::Result<()> {
+        // Said once, whether or not it can be kept.
+        let before = std::mem::replace(&mut self.counted, self.damage);
+        let bytes = self.damage.bytes.saturating_sub(before.bytes);
+        let count = self.damage.letters.saturating_sub(before.letters);
+        if count > 0 {
+            SpoolRecordsDamaged { file: path, count }.emit(metrics);
+        }
+        let kept = match self.access {
+            Access::Denied => damage::set_aside(path, bytes, metrics),
+            Access::Granted | Access::Refused(_) if bytes == 0 => return Ok(()),
+            Access::Granted | Access::Refused(_) => damage::keep(path, bytes, metrics),
+        };
+        match kept {
+            // It was set aside already, or a replay has taken it.
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        if let Access::Denied = self.access {
+            *self = Self::default();
+        }
+        Ok(())
     }
 
     /// Takes back a letter that was counted and could not be written.

@@ -2,6 +2,7 @@
 //! (CONTRACT 23): how a dead letter is encoded, the files that hold them, the store that writes them
 //! within their bounds, the import of those a process before left, and their replay.
 
+mod class_files;
 pub(crate) mod encoding;
 pub(crate) mod files;
 pub(crate) mod import;

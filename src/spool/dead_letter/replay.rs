@@ -44,7 +44,7 @@ fn replay_file(path: &Path, incoming: &SpoolFolder) -> io::Result<u64> {
     let copied = copy_records(path, incoming)?;
     match copied.is_whole {
         true => disk::remove(path)?,
-        false => disk::rename(path, &damage::kept_path(path))?,
+        false => damage::rename(path)?,
     }
     Ok(copied.records)
 }

@@ -1,17 +1,16 @@
 //! Reads back from disk what memory could not hold or an earlier process left (CONTRACT 23). Runs on the
 //! spool's thread. Damage costs the records that it covers: they are counted, and the segment is kept.
 
+use super::backlog::{Backlog, Frames, Reached};
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::core::SpoolCore;
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
-use crate::spool::frames::format::FRAME_HEADER;
-use crate::spool::frames::reader::{Frame, FrameReader, NextFrame};
-use crate::spool::record_codec;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::salvage;
 use crate::spool::segment::{self, SegmentId};
-use crate::spool::segment_index::{ReadCursor, RecordPosition};
-use crate::spool::state::{Chunk, State, length_of};
+use crate::spool::segment_index::ReadCursor;
+use crate::spool::state::{Chunk, length_of};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -34,28 +33,6 @@ pub(crate) struct BacklogReader {
 struct OpenSegment {
     id: SegmentId,
     reader: FrameReader,
-}
-
-/// What was read from a segment at a cursor.
-struct Frames {
-    start: ReadCursor,
-    /// Bytes of the segment that are in its file.
-    end: u64,
-    frames: Vec<Frame>,
-    reached: Reached,
-}
-
-/// Why reading stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Reached {
-    /// So many frames are read at once, or damage follows.
-    Limit,
-    /// Nothing was read but these bytes, which are no frame.
-    Damage(Range<u64>),
-    /// Nothing readable is left in the segment.
-    End,
-    /// The system refuses for now.
-    Refused,
 }
 
 /// How far the backlog has been read.
@@ -107,104 +84,24 @@ impl BacklogReader {
 
     /// Enqueues the records of these frames; false if there is nothing more to do now.
     fn enqueue(&self, frames: &Frames) -> bool {
-        let mut state = self.core.lock();
-        if !state.reads_at(frames.start) {
-            return true;
-        }
-        if !self.offer(&mut state, frames) {
-            return false;
-        }
-        match &frames.reached {
-            Reached::Damage(place) => {
-                self.skip_damage(&mut state, frames.start, place.clone());
-                true
-            }
-            Reached::End => self.end_segment(&mut state, frames),
-            Reached::Limit | Reached::Refused => true,
-        }
-    }
-
-    /// Offers the records that are to be delivered and moves the backlog behind them; false if delivery
-    /// has no more room.
-    fn offer(&self, state: &mut State, frames: &Frames) -> bool {
-        let mut cursor = frames.start;
-        for frame in &frames.frames {
-            let position = RecordPosition {
-                ordinal: frame.ordinal.unwrap_or(cursor.position.ordinal),
-                ..cursor.position
-            };
-            if !self.count_missing(state, cursor, position, frame) {
-                cursor.offset = frame.place.end;
-                continue;
-            }
-            cursor.position = position;
-            if state.count_frame(position) {
-                match record_codec::decode(&frame.content) {
-                    Some(record) => {
-                        if !state.offer_backlog(position, record) {
-                            state.read_up_to(cursor);
-                            return false;
-                        }
-                    }
-                    None => {
-                        // It may be another version's: the segment is kept.
-                        self.keep_damaged(position.segment, frame.place.clone());
-                        state.skip_frame(position);
-                    }
-                }
-            }
-            cursor.move_behind(position.ordinal, frame.place.end);
-        }
-        state.read_up_to(cursor);
-        true
-    }
-
-    /// Counts the records between the cursor and a frame, which were damaged. False if the frame is not one of
-    /// those that are still expected: a disk may show old bytes in a new place.
-    fn count_missing(
-        &self,
-        state: &mut State,
-        cursor: ReadCursor,
-        found: RecordPosition,
-        frame: &Frame,
-    ) -> bool {
-        // No frame is shorter than its header.
-        let most = frame.place.start / FRAME_HEADER as u64;
-        let first = u64::from(cursor.position.ordinal);
-        if !(first..=most.max(first)).contains(&found.ordinal.into()) {
-            return false;
-        }
-        let count = state.skip_damaged(cursor.position, found.ordinal);
-        self.log_lost(found.segment, count);
-        true
-    }
-
-    /// Goes on behind a segment in which nothing readable is left; false if there is nothing more to do now.
-    fn end_segment(&self, state: &mut State, frames: &Frames) -> bool {
+        let mut backlog = Backlog {
+            state: self.core.lock(),
+            damaged: Vec::new(),
+            lost: 0,
+        };
+        let goes_on = backlog.enqueue(frames);
+        let Backlog {
+            state,
+            damaged,
+            lost,
+        } = backlog;
+        drop(state);
         let segment = frames.start.position.segment;
-        match state.lacking_from(segment, frames.end) {
-            // It was longer when its records were counted.
-            Some(cursor) => {
-                let place = cursor.offset..frames.end.max(cursor.offset);
-                self.skip_damage(state, cursor, place);
-                true
-            }
-            None => state.end_of_segment(segment, frames.end),
+        for place in damaged {
+            self.keep_damaged(segment, place);
         }
-    }
-
-    /// Moves the backlog from the cursor behind bytes that are no frame, and counts the records that were there as
-    /// far as no later frame tells how many they were.
-    fn skip_damage(&self, state: &mut State, cursor: ReadCursor, place: Range<u64>) {
-        let mut cursor = cursor;
-        self.keep_damaged(cursor.position.segment, place.clone());
-        if !state.has_more(cursor.position.segment, place.end) {
-            let count = state.skip_damaged_end(cursor.position);
-            self.log_lost(cursor.position.segment, count);
-        }
-        cursor.offset = place.end;
-        state.read_up_to(cursor);
-        state.stop_appending(cursor.position.segment);
+        self.log_lost(segment, lost);
+        goes_on
     }
 
     /// Reads frames from the cursor on.
@@ -343,7 +240,7 @@ mod tests {
     use crate::spool::frames::tests::segment_of;
     use crate::spool::segment_index::SegmentIndex;
     use crate::spool::sequence::SequenceFile;
-    use crate::spool::state::Initial;
+    use crate::spool::state::{Initial, State};
     use support::stack::Folder;
 
     #[test]

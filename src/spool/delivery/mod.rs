@@ -1,6 +1,7 @@
 //! From the spool to the backend (CONTRACT 23): the dispatcher gives each exchange its worker, workers send
 //! and retry, and the backlog reader reads back what memory could not hold or an earlier process left.
 
+mod backlog;
 pub(crate) mod backlog_reader;
 mod batch;
 pub(crate) mod breaker;

@@ -1,6 +1,7 @@
 //! The operating system's file system.
 
 use super::About;
+use rustix::fs::OFlags;
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
@@ -77,8 +78,8 @@ impl Write for File {
 
 /// Opens a file to read it.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    regular(path)?;
-    std::fs::File::open(path).map(File)
+    let mut options = OpenOptions::new();
+    open_regular(options.read(true), path)
 }
 
 /// Opens a folder, for its lock.
@@ -93,33 +94,37 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 
 /// Opens a file to append to it; creates it (0600) if it is missing.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
-    regular_or_missing(path)?;
-    private().append(true).create(true).open(path).map(File)
+    open_regular(private().append(true).create(true), path)
 }
 
 /// Opens a file to read and to write it at offsets; creates it (0600) if it is missing.
 pub(crate) fn open_update(path: &Path) -> io::Result<File> {
-    regular_or_missing(path)?;
     let mut options = private();
     options.read(true).write(true).create(true).truncate(false);
-    options.open(path).map(File)
+    open_regular(&mut options, path)
 }
 
-/// A pipe would keep the spool waiting, and a device may never end.
-fn regular(path: &Path) -> io::Result<()> {
-    match std::fs::metadata(path)?.is_file() {
+/// A pipe would keep the spool waiting, and a device may never end. Looked at first, as a device may act when it is
+/// opened, and again, as it may be another file by then.
+fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    match std::fs::metadata(path) {
+        // It is created, or its error says so.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        about => regular(path, &about?)?,
+    }
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = options.custom_flags(flags).open(path)?;
+    regular(path, &file.metadata()?)?;
+    Ok(File(file))
+}
+
+fn regular(path: &Path, about: &Metadata) -> io::Result<()> {
+    match about.is_file() {
         true => Ok(()),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("{} is not a regular file: remove it", path.display()),
         )),
-    }
-}
-
-fn regular_or_missing(path: &Path) -> io::Result<()> {
-    match regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        found => found,
     }
 }
 

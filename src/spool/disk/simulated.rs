@@ -61,6 +61,10 @@ pub(crate) struct Faults {
     pub(crate) lies: bool,
     /// So many files cannot be opened to be read: too many are open.
     pub(crate) refused_opens: u64,
+    /// So many are opened before the first one is refused.
+    pub(crate) opens_before: u64,
+    /// No file can be opened to be read: none is this user's.
+    pub(crate) denies_opens: bool,
     /// A file cannot have a second name.
     pub(crate) no_links: bool,
     /// No file can be removed.
@@ -139,6 +143,10 @@ pub(crate) fn stop() {
 
 pub(crate) fn set_faults(change: impl FnOnce(&mut Faults)) {
     with(|machine| change(&mut machine.faults));
+}
+
+pub(crate) fn faults() -> Faults {
+    with(|machine| machine.faults)
 }
 
 pub(crate) fn lies_told() -> u64 {
@@ -450,11 +458,20 @@ impl io::Write for File {
 
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     with(|machine| {
-        if machine.faults.refused_opens > 0 {
-            machine.faults.refused_opens -= 1;
-            return Err(io::Error::from_raw_os_error(24));
+        let faults = &mut machine.faults;
+        match (faults.opens_before, faults.refused_opens) {
+            (_, 0) => {}
+            (0, _) => {
+                faults.refused_opens -= 1;
+                return Err(io::Error::from_raw_os_error(24));
+            }
+            _ => faults.opens_before -= 1,
         }
-        machine.node_of(path)
+        let node = machine.node_of(path)?;
+        match machine.faults.denies_opens {
+            true => Err(io::ErrorKind::PermissionDenied.into()),
+            false => Ok(node),
+        }
     })
     .map(File)
 }

@@ -2,22 +2,11 @@
 //! keys are read. A file names its key by an id that tells nothing of the key.
 
 use crate::config::SpoolEncryption;
-use crate::config::key_file::{self, FileKey};
-use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
-use std::fmt;
+pub use crate::config::key_file::KeyId;
+use crate::config::key_file::{self, FileKey, Owners};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-/// Names a key in the files that were written with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyId(pub(super) [u8; 8]);
-
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", u64::from_be_bytes(self.0))
-    }
-}
 
 /// A key of a spool.
 #[derive(Clone, Debug)]
@@ -26,23 +15,9 @@ pub struct SpoolKey {
     key: FileKey,
 }
 
-/// The length of an id, for the function that derives it.
-struct IdLength;
-
-impl KeyType for IdLength {
-    fn len(&self) -> usize {
-        8
-    }
-}
-
 impl From<FileKey> for SpoolKey {
     fn from(key: FileKey) -> Self {
-        let mut id = [0; 8];
-        let extracted = Salt::new(HKDF_SHA256, &[]).extract(key.expose());
-        let expanded = extracted.expand(&[b"monitor spool key id"], IdLength);
-        // It fails for lengths that no id has.
-        let _ = expanded.and_then(|expanded| expanded.fill(&mut id));
-        Self { id: KeyId(id), key }
+        Self { id: key.id(), key }
     }
 }
 
@@ -74,8 +49,8 @@ impl Keyring {
     ///
     /// # Errors
     /// When one of them cannot be used; the text names it.
-    pub fn load(files: &SpoolEncryption) -> Result<Self, String> {
-        let key = |path: &PathBuf| key_file::read(path).map(SpoolKey::from);
+    pub fn load(files: &SpoolEncryption, owners: Owners) -> Result<Self, String> {
+        let key = |path: &PathBuf| key_file::read(path, owners).map(SpoolKey::from);
         let current = files.key_file.as_ref().map(key).transpose()?;
         let older = files.old_key_files.iter().map(key);
         Ok(Self::new(current, older.collect::<Result<_, _>>()?))

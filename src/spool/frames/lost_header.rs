@@ -36,7 +36,7 @@ impl FrameReader {
         if let Some(format) = self.find_marked_format(keys, end)? {
             return Ok(Some(format));
         }
-        if self.origins().is_unknown() {
+        if self.origins()?.is_unknown() {
             return Ok(None);
         }
         self.format = Format::First;
@@ -86,7 +86,8 @@ impl FrameReader {
     ) -> io::Result<Option<Format>> {
         self.format = clear(marker);
         let frame = self.frame_at(at, end)?;
-        let is_certain = frame.is_some_and(|frame| self.origins().include(&frame.content));
+        let origins = self.origins()?;
+        let is_certain = frame.is_some_and(|frame| origins.include(&frame.content));
         Ok(is_certain.then_some(self.format))
     }
 

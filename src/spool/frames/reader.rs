@@ -28,6 +28,12 @@ pub(crate) struct Frame {
     pub(crate) place: Range<u64>,
 }
 
+/// The header of a frame of either format.
+enum AnyHeader {
+    First { length: u32, checksum: u32 },
+    Marked(FrameHeader),
+}
+
 /// What a reader finds next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextFrame {
@@ -131,6 +137,11 @@ impl FrameReader {
         Ok(!self.source.find_content(at, end)?)
     }
 
+    /// Whether no later frame tells how many were in these damaged bytes: it was one at least.
+    pub(crate) fn is_uncounted(&self, damaged: &Range<u64>, end: u64) -> bool {
+        damaged.end == end || !self.format.has_ordinals()
+    }
+
     /// Reads on within the first `end` bytes of the file.
     pub(crate) fn next(&mut self, end: u64) -> io::Result<NextFrame> {
         if self.offset >= end {
@@ -140,7 +151,7 @@ impl FrameReader {
             return self.skip(end);
         };
         if self.format == Format::First && self.count.is_some() {
-            self.origins().learn(&frame.content);
+            self.origins()?.learn(&frame.content);
         }
         self.offset = frame.place.end;
         self.count = self.count.map(|count| count.saturating_add(1));
@@ -148,10 +159,12 @@ impl FrameReader {
     }
 
     /// The gateways whose frames are certain.
-    pub(super) fn origins(&mut self) -> &mut Origins {
-        let path = &self.path;
-        let known = || Origins::new(known_gateways(path));
-        self.origins.get_or_insert_with(known)
+    pub(super) fn origins(&mut self) -> io::Result<&mut Origins> {
+        let origins = match self.origins.take() {
+            Some(origins) => origins,
+            None => Origins::new(known_gateways(&self.path)?),
+        };
+        Ok(self.origins.insert(origins))
     }
 
     /// Moves behind bytes that are no frame.
@@ -172,62 +185,59 @@ impl FrameReader {
 
     // --- Frames ---
 
-    /// The whole frame at an offset, if there is one.
+    /// The whole frame at an offset, if there is one: its content has the checksum of its header and can be decrypted.
     pub(super) fn frame_at(&mut self, at: u64, end: u64) -> io::Result<Option<Frame>> {
-        let (header, length) = match self.format {
-            Format::Empty => return Ok(None),
-            Format::First => {
-                let Some((length, _)) = self.first_header(at, end)? else {
-                    return Ok(None);
-                };
-                (first_format::FRAME_HEADER as u64, length)
-            }
-            Format::Marked { marker, key } => match self.header(at, end)? {
-                Some(header) if header.marker == marker && header.is_sealed == key.is_some() => {
-                    (FRAME_HEADER as u64, header.length)
-                }
-                _ => return Ok(None),
-            },
+        let Some(header) = self.header_at(at, end)? else {
+            return Ok(None);
         };
-        let place = at..at + header + u64::from(length);
+        let (start, length) = match &header {
+            AnyHeader::First { length, .. } => (first_format::FRAME_HEADER, *length),
+            AnyHeader::Marked(header) => (FRAME_HEADER, header.length),
+        };
+        let start = at + start as u64;
+        let place = at..start + u64::from(length);
         if place.end > end {
             return Ok(None);
         }
-        self.checked(place, header, length, end)
+        let content = self.source.read(start, length as usize, end)?;
+        Ok(self.frame_of(header, content, place))
     }
 
-    /// The frame at this place, if its content has the checksum of its header and can be decrypted.
-    fn checked(
-        &mut self,
-        place: Range<u64>,
-        header: u64,
-        length: u32,
-        end: u64,
-    ) -> io::Result<Option<Frame>> {
-        let content = self
-            .source
-            .read(place.start + header, length as usize, end)?;
-        if let Format::Marked { .. } = self.format {
-            let header = self.header(place.start, end)?;
-            let opened = header.and_then(|header| {
-                let is_whole = header.checksum == crc32fast::hash(&content);
-                let content = is_whole.then(|| self.decrypted(header, content))??;
-                Some(Frame {
-                    ordinal: Some(header.ordinal),
-                    content,
-                    place,
-                })
-            });
-            return Ok(opened);
-        }
-        let expected = self.first_header(place.start, end)?;
-        let checksum = first_format::checksum(length, &content);
-        let is_whole = expected == Some((length, checksum));
-        Ok(is_whole.then_some(Frame {
-            ordinal: self.count,
+    /// The header at an offset, if it is one of this file's.
+    fn header_at(&mut self, at: u64, end: u64) -> io::Result<Option<AnyHeader>> {
+        Ok(match self.format {
+            Format::Empty => None,
+            Format::First => self
+                .first_header(at, end)?
+                .map(|(length, checksum)| AnyHeader::First { length, checksum }),
+            Format::Marked { marker, key } => self
+                .header(at, end)?
+                .filter(|header| header.marker == marker && header.is_sealed == key.is_some())
+                .map(AnyHeader::Marked),
+        })
+    }
+
+    fn frame_of(&self, header: AnyHeader, content: Vec<u8>, place: Range<u64>) -> Option<Frame> {
+        let (is_whole, ordinal) = match &header {
+            AnyHeader::First { length, checksum } => (
+                *checksum == first_format::checksum(*length, &content),
+                self.count,
+            ),
+            AnyHeader::Marked(header) => (
+                header.checksum == crc32fast::hash(&content),
+                Some(header.ordinal),
+            ),
+        };
+        let content = match header {
+            _ if !is_whole => return None,
+            AnyHeader::First { .. } => content,
+            AnyHeader::Marked(header) => self.decrypted(header, content)?,
+        };
+        Some(Frame {
+            ordinal,
             content,
             place,
-        }))
+        })
     }
 
     /// The content of a frame; None if it is not what was encrypted for this frame.
@@ -294,10 +304,11 @@ impl FrameReader {
                         return Ok(None);
                     };
                     budget = left;
-                    if let Some(frame) = self.frame_at(at, end)?
-                        && (self.origins().is_unknown() || self.origins().include(&frame.content))
-                    {
-                        return Ok(Some(at));
+                    if let Some(frame) = self.frame_at(at, end)? {
+                        let origins = self.origins()?;
+                        if origins.is_unknown() || origins.include(&frame.content) {
+                            return Ok(Some(at));
+                        }
                     }
                 }
             }

@@ -9,7 +9,6 @@ use crate::observe::events::{SpoolDiskFailed, SpoolRecordsDamaged};
 use crate::spool::disk::{self, File};
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
-use crate::spool::frames::keyring::MissingKey;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::frames::writer::FrameWriter;
 use crate::spool::record_codec;
@@ -205,9 +204,10 @@ impl IncomingReader {
         Ok(())
     }
 
-    /// Opens one of the files that are ready. One whose key is missing waits, and others do not wait for it.
+    /// Opens one of the files that are ready. One that cannot be opened, as its key is missing, waits, and others do not
+    /// wait for it.
     fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
-        let mut missing = None;
+        let mut waits = None;
         for path in ready_files(&self.folder)? {
             match FrameReader::open(&path, self.folder.keys()) {
                 Ok(reader) => {
@@ -228,11 +228,10 @@ impl IncomingReader {
                     }
                     .emit(metrics);
                 }
-                Err(error) if MissingKey::is_in(&error) => missing = Some(error),
-                Err(error) => return Err(error),
+                Err(error) => waits = Some(error),
             }
         }
-        missing.map_or(Ok(None), Err)
+        waits.map_or(Ok(None), Err)
     }
 }
 
@@ -259,10 +258,7 @@ impl OpenFile {
                 NextFrame::End => return Ok(true),
                 NextFrame::Damaged(place) => {
                     damage::keep(&self.path, place.end - place.start, metrics)?;
-                    // Otherwise the next frame tells how many they were.
-                    if place.end == self.end || !self.reader.format().has_ordinals() {
-                        self.lost(1, metrics);
-                    }
+                    self.lost(self.reader.is_uncounted(&place, self.end).into(), metrics);
                 }
                 // The file was whole when it was published.
                 NextFrame::Torn(at) => {

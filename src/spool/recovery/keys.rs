@@ -1,7 +1,9 @@
 //! Which keys the files of a spool's folder need.
 
 use super::{incoming, not_now, segments};
+use crate::spool::chain_file;
 use crate::spool::folder::SpoolFolder;
+use crate::spool::frames::damage;
 use crate::spool::frames::file_format::Format;
 use crate::spool::frames::keyring::{KeyId, MissingKey};
 use crate::spool::frames::reader::FrameReader;
@@ -10,8 +12,19 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// The number of files by their key; None for those that are not encrypted.
-pub type FilesByKey = BTreeMap<Option<KeyId>, u64>;
+/// What a file needs to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NeededKey {
+    /// It is not encrypted.
+    None,
+    /// The key with this id.
+    Key(KeyId),
+    /// Its header is lost, or it cannot be opened: nothing tells without the keys.
+    Unknown,
+}
+
+/// The number of files by what they need.
+pub type FilesByKey = BTreeMap<NeededKey, u64>;
 
 /// Whether every file that waits in the folder can be read with its keys.
 ///
@@ -40,19 +53,29 @@ fn is_segment(path: &Path) -> bool {
 }
 
 /// The keys of the files in the folder, those that are kept as damaged included.
-pub(super) fn files_by_key(folder: &Path) -> io::Result<FilesByKey> {
+pub(super) fn files_by_key(folder: &Path, kept: &[PathBuf]) -> io::Result<FilesByKey> {
     let mut files = FilesByKey::new();
-    let kept = [folder.to_owned(), incoming::folder(folder)];
-    let kept = kept.iter().map(|folder| super::damaged_files(folder));
-    let kept: Vec<Vec<PathBuf>> = kept.collect::<io::Result<_>>()?;
-    for path in waiting(folder)?.into_iter().chain(kept.concat()) {
-        // What is no file of frames has no key.
-        let format = FrameReader::open_sealed(&path).map(|reader| reader.format());
-        if let Ok(format @ (Format::First | Format::Marked { .. })) = format {
-            *files.entry(format.key()).or_default() += 1;
+    for path in waiting(folder)?.iter().chain(kept) {
+        if let Some(key) = needed_key(path) {
+            *files.entry(key).or_default() += 1;
         }
     }
     Ok(files)
+}
+
+/// What a file needs to be read; None if it holds no records.
+fn needed_key(path: &Path) -> Option<NeededKey> {
+    if damage::is_end(path) {
+        return Some(NeededKey::None);
+    }
+    match FrameReader::open_sealed(path) {
+        Ok(reader) => match reader.format() {
+            Format::Empty => None,
+            format => Some(format.key().map_or(NeededKey::None, NeededKey::Key)),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound || chain_file::is_kept(path) => None,
+        Err(_) => Some(NeededKey::Unknown),
+    }
 }
 
 /// Every file of frames that waits for somebody to read it; none if the folder is missing.

@@ -15,7 +15,7 @@ use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
 use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::disk::{self, About, File};
 use crate::spool::folder::SpoolFolder;
-use crate::spool::frames::damage::{self, DAMAGED};
+use crate::spool::frames::damage::{self, kept_files};
 use crate::spool::frames::file_format::Format;
 use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
@@ -318,20 +318,20 @@ pub struct FolderSummary {
 /// # Errors
 /// When the folder or a file in it cannot be read.
 pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
+    let incoming = incoming::folder(folder);
+    let damaged = [kept_files(folder)?, kept_files(&incoming)?].concat();
     let mut summary = FolderSummary {
-        files_by_key: keys::files_by_key(folder)?,
-        damaged_files: damaged_files(folder)?.len() as u64,
+        files_by_key: keys::files_by_key(folder, &damaged)?,
+        damaged_files: damaged.len() as u64,
         ..FolderSummary::default()
     };
     for id in segments(folder)? {
         summary.add_segment(folder, id)?;
     }
-    let incoming = incoming::folder(folder);
     for path in incoming::ready_files(&incoming)? {
         let counted = count_frames(&path, &HashSet::new())?;
         summary.put_back += counted.map_or(0, |counted| counted.unacked);
     }
-    summary.damaged_files += damaged_files(&incoming)?.len() as u64;
     summary.dead_letters = dead_letter::files::count(folder)?;
     Ok(summary)
 }
@@ -412,15 +412,4 @@ fn count_frames(path: &Path, acked: &HashSet<u32>) -> io::Result<Option<FrameCou
             NextFrame::Torn(_) | NextFrame::End => return Ok(Some(count)),
         }
     }
-}
-
-/// The files that were set aside, or kept beside their originals; none if the folder is missing.
-fn damaged_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = match disk::list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        files => files?,
-    };
-    files.retain(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
-    files.sort_unstable();
-    Ok(files)
 }

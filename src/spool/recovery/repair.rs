@@ -3,17 +3,17 @@
 //! a copy. Records that can be read and were not acknowledged are put back into the spool; the backend recognizes
 //! those it has already.
 
-use super::damaged_files;
 use super::incoming::{self, IncomingFile};
 use crate::spool::dead_letter::encoding::record_bytes;
 use crate::spool::dead_letter::{files, replay};
 use crate::spool::folder::SpoolFolder;
+use crate::spool::frames::damage::{self, kept_files};
 use crate::spool::frames::keyring::MissingKey;
 use crate::spool::frames::reader::{self, FrameReader, NextFrame};
 use crate::spool::{ack_log, disk, record_codec};
 use std::collections::HashSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The extension of a file once everything readable in it was put back.
 const REPAIRED: &str = "repaired";
@@ -64,7 +64,7 @@ pub fn repair(folder: &SpoolFolder) -> io::Result<Repaired> {
     let _lock = files::lock(&incoming)?;
     replay::remove_unfinished(&incoming)?;
     let mut repaired = Repaired::default();
-    for path in [damaged_files(folder)?, damaged_files(&incoming)?].concat() {
+    for path in [kept_files(folder)?, kept_files(&incoming)?].concat() {
         repaired = repaired.and(repair_file(&path, &folder.sibling(&incoming))?);
     }
     Ok(repaired)
@@ -83,7 +83,7 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
             match reader::names_a_format(path)? {
                 true => repaired.left = 1,
                 false => {
-                    disk::rename(path, &path.with_extension(UNREADABLE))?;
+                    disk::rename(path, &damage::done_name(path, UNREADABLE)?)?;
                     let _ = disk::remove(&ack_log::kept_path(path));
                     repaired.unreadable = 1;
                 }
@@ -119,7 +119,7 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
     replay::copy_owner(incoming, out.path())?;
     repaired.put_back = out.publish()?;
     if repaired.left == 0 {
-        disk::rename(path, &path.with_extension(REPAIRED))?;
+        disk::rename(path, &damage::done_name(path, REPAIRED)?)?;
         // A file without one is not a segment.
         let _ = disk::remove(&acks);
         repaired.files = 1;
@@ -127,13 +127,17 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
     Ok(repaired)
 }
 
-/// Whether the file still has the name under which a process reads it.
+/// Whether the file still has a name under which a process reads it.
 fn is_in_use(kept: &Path) -> io::Result<bool> {
     let identity = disk::about(kept)?.identity;
     // Where there are no second names it is a copy, and no other segment has its number.
     let is_segment = disk::about(&kept.with_extension("seg")).is_ok();
-    let named = disk::about(&kept.with_extension(""));
-    Ok(is_segment || named.is_ok_and(|about| about.identity == identity))
+    let is_other_name = |path: &PathBuf| {
+        let is_same = || disk::about(path).is_ok_and(|about| about.identity == identity);
+        !damage::is_kept_name(path) && is_same()
+    };
+    let others = disk::list(kept.parent().unwrap_or(kept))?;
+    Ok(is_segment || others.iter().any(is_other_name))
 }
 
 /// The encoded record in a frame of a segment, or in a dead letter.

@@ -77,6 +77,7 @@ impl SpoolShares {
     }
 }
 
-fn key_of(record: &Record) -> u64 {
+/// Stands for the record's access key within this process.
+pub(in crate::spool) fn key_of(record: &Record) -> u64 {
     Tenant::new(&record.context.access_key, &()).holder
 }

@@ -314,3 +314,33 @@ async fn contract_23_a_lost_end_of_records_that_were_put_back_is_said() {
     assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
     simulated::stop();
 }
+
+#[test]
+fn the_key_of_a_file_that_lost_its_header_is_unknown() {
+    use crate::config::key_file::FileKey;
+    use crate::spool::frames::writer::FrameWriter;
+    let folder = Folder::new();
+    let key = Keyring::new(Some(FileKey::of(1).into()), Vec::new());
+    let id = key.current().unwrap().id();
+    let writer = FrameWriter::new(&key);
+    let mut bytes = writer.header().to_vec();
+    writer
+        .frame(&mut bytes, 0, |out| out.extend_from_slice(b"sealed"))
+        .unwrap();
+    let files_by_key = || {
+        let found = summarize(folder.path()).unwrap().files_by_key;
+        found.into_iter().collect::<Vec<_>>()
+    };
+    let path = segment::path(folder.path(), 1);
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(files_by_key(), [(NeededKey::Key(id), 1)]);
+    bytes[..HEADER as usize].fill(0);
+    std::fs::write(&path, &bytes).unwrap();
+    segment_of(folder.path(), 2, &[b"clear"]);
+    // What was kept of a file of numbers, and the end of one that was not encrypted.
+    for other in ["chain.damaged", "dead.letters.end-1.damaged"] {
+        std::fs::write(folder.path().join(other), b"something").unwrap();
+    }
+    let expected = [(NeededKey::None, 2), (NeededKey::Unknown, 1)];
+    assert_eq!(files_by_key(), expected);
+}

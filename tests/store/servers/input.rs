@@ -4,6 +4,7 @@
 use super::world::{authorised, on_every_store};
 use serde_json::{Value, json};
 use support::KEY;
+use support::api::patch;
 use support::request::Request;
 use support::stack::Stack;
 
@@ -64,9 +65,7 @@ fn contract_38_characters_of_sql_and_like_are_data_in_every_filter(stack: &Stack
     // "$1" is an amount of money too: what is looked for here is the text as it came.
     let path = format!("/applications/{}", stack.application_id());
     let rules = json!({"version": 1, "rules": {"pre": {"dataclean": {"patterns": ["SNILS"]}}}});
-    let change = authorised(Request::json("PATCH", &path, rules.to_string()));
-    let changed = change.call(stack.analysis_addr);
-    assert_eq!(changed.status(), 200, "{}", changed.text());
+    patch(&stack, &path, &rules);
     for name in NAMES {
         let body = json!({
             "application_id": stack.application_id(),

@@ -1,9 +1,10 @@
 //! The keys of records on their way to the backend: `queue` in memory, `spool` on disk (CONTRACT 11, 23, 34).
 
+use crate::config::key_file::{self, KeyId};
 use crate::config::reading::collections::list;
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, DAY, GIB, MIB};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The spool (CONTRACT 23).
@@ -32,6 +33,43 @@ pub struct SpoolEncryption {
     pub key_file: Option<PathBuf>,
     /// Files that were encrypted with these keys are still read.
     pub old_key_files: Vec<PathBuf>,
+    /// The keys in the files, `key_file` first, when the settings were read; None for one that holds none.
+    pub keys: Vec<Option<KeyId>>,
+}
+
+impl SpoolEncryption {
+    fn new(key_file: Option<PathBuf>, old_key_files: Vec<PathBuf>) -> Self {
+        let files = key_file.iter().chain(&old_key_files);
+        Self {
+            keys: files.map(|path| key_file::id_in(path)).collect(),
+            key_file,
+            old_key_files,
+        }
+    }
+
+    /// The first of these files that now holds another key than in these settings, which have that key in no other.
+    pub fn replaced_since<'a>(&'a self, before: &'a Self) -> Option<ReplacedKey<'a>> {
+        let files = before.files().zip(&before.keys);
+        let mut known = files.filter_map(|(path, key)| key.map(|key| ReplacedKey { path, key }));
+        known.find(|known| {
+            let is_named = self.files().any(|path| path == known.path);
+            is_named && !self.keys.contains(&Some(known.key))
+        })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.key_file.iter().chain(&self.old_key_files);
+        files.map(PathBuf::as_path)
+    }
+}
+
+/// A key that is not in its file any more.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplacedKey<'a> {
+    /// The file that held it.
+    pub path: &'a Path,
+    /// The id of the key that was in the file.
+    pub key: KeyId,
 }
 
 /// When a record counts as registered.
@@ -96,10 +134,10 @@ pub(crate) fn read(r: &mut Reader<'_>) -> SpoolSettings {
         max_dead_bytes: r
             .read("spool.max_dead_bytes", &units::size(MIB..=64 * GIB))
             .unwrap_or(128 * MIB),
-        encryption: SpoolEncryption {
-            key_file: r.read("spool.encryption.key_file", &units::path()),
-            old_key_files: list(r, "spool.encryption.old_key_files", &units::path()),
-        },
+        encryption: SpoolEncryption::new(
+            r.read("spool.encryption.key_file", &units::path()),
+            list(r, "spool.encryption.old_key_files", &units::path()),
+        ),
         durability: r
             .read("spool.durability", &units::word(DURABILITY))
             .unwrap_or(Durability::Batched),

@@ -4,13 +4,17 @@
 use super::*;
 use crate::backend::{Record, RecordContext};
 use crate::config::key_file::FileKey;
+use crate::spool::dead_letter::class_files::SHARE;
 use crate::spool::dead_letter::import::DeadLetterImport;
 use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
+use crate::spool::disk;
 use crate::spool::disk::simulated;
 use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::tests::to_first_format;
+use crate::spool::frames::{damage, format};
 use crate::spool::tests::samples::sample_record;
 use monitor_model::Secret;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::stack::Folder;
 
@@ -365,3 +369,5 @@ async fn contract_23_letters_of_another_key_on_a_full_disk_take_no_room_and_none
     assert!(store.has_current_key);
     simulated::stop();
 }
+
+mod lost;
