@@ -68,7 +68,10 @@ class Source:
     def is_constant(self, node):
         """Whether this is computed by the compiler, which has no variables."""
         while node is not None and node.type not in ("function_item", "const_item", "static_item"):
-            node = node.parent
+            whole = node.parent
+            if whole is not None and whole.type == "array_expression" and whole.child_by_field_name("length") == node:
+                return True
+            node = whole
         if node is None or node.type != "function_item":
             return node is not None
         return b"const" in self.bytes[node.start_byte : node.child_by_field_name("name").start_byte].split()
