@@ -100,7 +100,7 @@ class Source:
             while node is not None and node.type != "match_arm":
                 node = node.parent
             pattern = node and node.child_by_field_name("pattern")
-            if pattern is None:
+            if pattern is None or not has_wildcard(node.parent):
                 return False
             condition = pattern.child_by_field_name("condition")
             if condition is None:
@@ -162,6 +162,12 @@ class Source:
             self.out += b"})"
             position = what[1]
         self.out += self.bytes[position:end]
+
+
+def has_wildcard(match):
+    """Whether an arm takes what the others leave: without one, no arm can be left out."""
+    patterns = [arm.child_by_field_name("pattern") for arm in match.children if arm.type == "match_arm"]
+    return any(pattern.text == b"_" for pattern in patterns)
 
 
 def mutants_of(tree, package, files):
