@@ -13,7 +13,7 @@ use monitor_gateway::analysis::{Services, router};
 use monitor_gateway::config::{Overrides, Role, load};
 use serde_json::{Value, json};
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::LazyLock;
 use tokio::runtime::Runtime;
 use tower_service::Service as _;
@@ -40,7 +40,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 /// A server with one record; its router, its key, and the address for files of the record.
-async fn start(folder: &PathBuf) -> (Router, String, String) {
+async fn start(folder: &Path) -> (Router, String, String) {
     let settings = load(Role::Analysis, None, &Overrides::default(), &|_| None);
     let settings = settings.unwrap_or_else(|problems| panic!("{problems}")).analysis;
     let (services, first) = Services::open(&settings, folder).await.expect("a server");
@@ -85,7 +85,7 @@ fuzz_target!(|input: &[u8]| {
     let is_file = is_content & 1 == 1 && !rest.windows(5).any(|five| five == b"\r\n--b");
     let body = match is_file {
         true => {
-            let head = b"--b\r\nContent-Disposition: form-data; name=\"attached_files\"; filename=\"f\"\r\n\
+            let head: &[u8] = b"--b\r\nContent-Disposition: form-data; name=\"attached_files\"; filename=\"f\"\r\n\
                 Content-Type: application/octet-stream\r\n\r\n";
             [head, rest, b"\r\n--b--\r\n"].concat()
         }
