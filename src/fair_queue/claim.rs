@@ -20,10 +20,15 @@ impl Tenant {
     /// The tenant of this holder and application; equal values give the same tenant.
     pub(crate) fn new(holder: &impl Hash, application: &impl Hash) -> Self {
         Self {
-            holder: HASHER.hash_one(holder),
+            holder: holder_of(holder),
             application: HASHER.hash_one(application),
         }
     }
+}
+
+/// The number of a holder; equal values have the same.
+pub(crate) fn holder_of(holder: &impl Hash) -> u64 {
+    HASHER.hash_one(holder)
 }
 
 /// Shares of clients whose access keys no backend has accepted; many addresses share one.

@@ -2,9 +2,9 @@
 //! frame.
 
 use crate::backend::Record;
+use crate::fair_queue::holder_of;
 use crate::spool::record_codec;
 use crate::spool::segment_index::RecordPosition;
-use crate::spool::state::shares;
 
 /// Bytes of dead letters that wait for a disk which refuses to be written; beyond it they are dropped.
 pub(crate) const MAX_WAITING: usize = 8 << 20;
@@ -77,7 +77,7 @@ impl EncodedLetter {
         record_codec::encode(record, &mut bytes);
         Self {
             class: RefusalClass::of_status(status),
-            key: shares::key_of(record),
+            key: holder_of(&record.context.access_key),
             bytes,
             position: None,
         }
@@ -97,7 +97,8 @@ impl EncodedLetter {
 
 /// Stands for the access key of a dead letter; None if the content is not one.
 pub(crate) fn key_of(content: &[u8]) -> Option<u64> {
-    record_codec::decode(content.get(HEADER..)?).map(|record| shares::key_of(&record))
+    let record = record_codec::decode(content.get(HEADER..)?)?;
+    Some(holder_of(&record.context.access_key))
 }
 
 /// The encoded record in a dead letter; None if the content is not one.

@@ -6,7 +6,7 @@
 //! an earlier process left counts for nobody.
 
 use crate::backend::Record;
-use crate::fair_queue::{KnownHolders, Tenant};
+use crate::fair_queue::{KnownHolders, holder_of};
 use crate::spool::segment::SegmentId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct Share {
 impl SpoolShares {
     /// The backend has accepted a record of this access key.
     pub(crate) fn add_known(&self, record: &Record) {
-        self.known.insert(key_of(record));
+        self.known.insert(holder_of(&record.context.access_key));
     }
 
     /// The keys that the backend has accepted.
@@ -69,15 +69,10 @@ impl SpoolShares {
     }
 
     fn holder(&self, record: &Record) -> u64 {
-        let key = key_of(record);
+        let key = holder_of(&record.context.access_key);
         match self.known.contains(key) {
             true => key,
             false => UNKNOWN,
         }
     }
-}
-
-/// Stands for the record's access key within this process.
-pub(in crate::spool) fn key_of(record: &Record) -> u64 {
-    Tenant::new(&record.context.access_key, &()).holder
 }
