@@ -65,7 +65,7 @@ fn contract_38_characters_of_sql_and_like_are_data_in_every_filter(stack: &Stack
     // "$1" is an amount of money too: what is looked for here is the text as it came.
     let path = format!("/applications/{}", stack.application_id());
     let rules = json!({"version": 1, "rules": {"pre": {"dataclean": {"patterns": ["SNILS"]}}}});
-    patch(&stack, &path, &rules);
+    patch(stack, &path, &rules);
     for name in NAMES {
         let body = json!({
             "application_id": stack.application_id(),
