@@ -33,7 +33,7 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
             let words = ChoiceText::read(choice);
             has_unreadable |= words.has_unreadable;
             if !words.text.is_empty() {
-                let start = text.push(&words.text).map_or(0, |place| place + 1);
+                let start = text.push(words.text.into()).map_or(0, |place| place + 1);
                 for place in words.part_breaks {
                     has_unreadable |= !keep_break(&mut part_breaks, start + place);
                 }
@@ -109,7 +109,9 @@ impl ChoiceText {
             for message in choice.named_in_any_case("message") {
                 each_piece(message, name, &mut |piece| match piece {
                     Piece::Text(view) => {
-                        part_breaks.extend(text.push(&view.text().unwrap_or_default()));
+                        if let Some(place) = text.push(view.text().unwrap_or_default()) {
+                            has_unreadable |= !keep_break(&mut part_breaks, place);
+                        }
                     }
                     Piece::Unreadable => has_unreadable = true,
                 });
@@ -144,7 +146,7 @@ fn tool_calls(message: View<'_>, text: &mut Joined) -> bool {
             for name in ["name", "arguments"] {
                 each_piece(function, name, &mut |piece| match piece {
                     Piece::Text(view) => {
-                        text.push(&view.text().unwrap_or_default());
+                        text.push(view.text().unwrap_or_default());
                     }
                     Piece::Unreadable => has_unreadable = true,
                 });

@@ -3,7 +3,7 @@
 
 use super::content::{self, Piece};
 use super::kind::Kind;
-use super::messages::{Chosen, ScanRole, chosen};
+use super::messages::{ScanRole, each_chosen};
 use super::scan::{Member, Scan};
 use super::text::{Joined, keep_break};
 use super::view::View;
@@ -73,7 +73,7 @@ impl<'a> Chat<'a> {
         self.each_piece(roles, |piece, is_first| match piece {
             Piece::Unreadable => prompt.has_unreadable = true,
             Piece::Text(piece) => {
-                let place = text.push(&piece.text().unwrap_or_default());
+                let place = text.push(piece.text().unwrap_or_default());
                 if let Some(place) = place.filter(|_| !is_first) {
                     let is_kept = keep_break(&mut prompt.part_breaks, place);
                     prompt.has_unreadable |= !is_kept;
@@ -115,14 +115,7 @@ impl<'a> Chat<'a> {
             if !matches!(messages.kind(), Kind::Array | Kind::Null) {
                 each(Piece::Unreadable, true);
             }
-            let Chosen {
-                messages,
-                has_unreadable,
-            } = chosen(messages, roles);
-            if has_unreadable {
-                each(Piece::Unreadable, true);
-            }
-            for chosen in messages {
+            let has_unreadable = each_chosen(messages, roles, |chosen| {
                 let mut is_first = !chosen.continues;
                 let _ = content::of_message(chosen.message, &mut |piece| {
                     let is_text = matches!(piece, Piece::Text(_));
@@ -130,6 +123,9 @@ impl<'a> Chat<'a> {
                     is_first &= !is_text;
                     ControlFlow::Continue(())
                 });
+            });
+            if has_unreadable {
+                each(Piece::Unreadable, true);
             }
         }
     }

@@ -36,15 +36,6 @@ impl ScanRole {
     ];
 }
 
-/// A message that some role in question applies to.
-struct Candidate<'a> {
-    message: View<'a>,
-    /// Taken whatever follows; otherwise only as part of the last user turn.
-    always: bool,
-    /// The messages of the assistant before it that say or call something, where the user's are read by turns.
-    turn: Option<usize>,
-}
-
 /// A message of a prompt.
 pub(super) struct ChosenMessage<'a> {
     pub(super) message: View<'a>,
@@ -52,54 +43,87 @@ pub(super) struct ChosenMessage<'a> {
     pub(super) continues: bool,
 }
 
-/// The messages that a prompt is made of.
-pub(super) struct Chosen<I> {
-    pub(super) messages: I,
-    /// A message is no object, or one that may be the last of the user has nothing that can be read.
-    pub(super) has_unreadable: bool,
-}
-
-/// Those of the messages that the roles in question apply to.
-pub(super) fn chosen<'a>(
+/// Hands over those of the messages that the roles in question apply to. True where a message is no object, or
+/// one that may be the last of the user has nothing that can be read.
+///
+/// The messages are walked once to learn where the user's last words begin and once more to take them: a list of
+/// those that may be taken would be several times as long as a body of tiny messages.
+pub(super) fn each_chosen<'a>(
     messages: View<'a>,
     wanted: &[ScanRole],
-) -> Chosen<impl Iterator<Item = ChosenMessage<'a>> + use<'a>> {
+    mut take: impl FnMut(ChosenMessage<'a>),
+) -> bool {
     let by_turns = wanted.contains(&ScanRole::UserTurn);
-    let mut choice = Choice {
+    let choice = Choice {
         wanted,
         by_turns,
         wants_last_user: by_turns || wanted.contains(&ScanRole::LastUser),
-        answers: 0,
-        answered: 0,
-        candidates: Vec::new(),
-        replaceable: 0,
-        has_user: false,
-        stand_in: None,
-        has_unreadable: false,
-        is_unreadable: false,
     };
-    messages.fold_objects(
-        "role",
-        Roles::add,
-        |message, roles: Option<Roles>| match roles {
-            Some(roles) => choice.consider(message, &roles),
-            None => choice.has_unreadable |= message.kind() != Kind::Null,
-        },
-    );
-    choice.finish()
+    if !choice.wants_last_user {
+        return choice.walk(messages, 0, |seen| {
+            if seen.always {
+                take(ChosenMessage {
+                    message: seen.message,
+                    continues: false,
+                });
+            }
+        });
+    }
+    let last = LastWords::of(&choice, messages);
+    last.take(&choice, messages, take)
 }
 
-/// The messages chosen so far.
-struct Choice<'w, 'a> {
+/// Which messages are asked for.
+#[derive(Clone, Copy)]
+struct Choice<'w> {
     wanted: &'w [ScanRole],
     by_turns: bool,
     wants_last_user: bool,
-    /// How many such messages of the assistant there were, and were before the user's last one.
-    answers: usize,
-    answered: usize,
-    candidates: Vec<Candidate<'a>>,
-    /// Where those candidates begin that another message of the user replaces.
-    replaceable: usize,
+}
+
+/// A message on a walk.
+struct Seen<'a> {
+    message: View<'a>,
+    roles: Roles,
+    /// Taken whatever follows; otherwise only as part of the user's last words.
+    always: bool,
+    /// The messages of the assistant before it that say or call something, where the user's are read by turns.
+    turn: Option<usize>,
+}
+
+impl Choice<'_> {
+    /// Walks the messages from the one at that byte on. True where one is no object.
+    fn walk<'a>(self, messages: View<'a>, from: usize, mut each: impl FnMut(Seen<'a>)) -> bool {
+        let (mut answers, mut has_unreadable) = (0, false);
+        messages.fold_objects(
+            from,
+            "role",
+            Roles::add,
+            |message, roles: Option<Roles>| match roles {
+                None => has_unreadable |= message.kind() != Kind::Null,
+                Some(roles) => {
+                    let is_answer = roles.assistant && !roles.may_be_user();
+                    answers += usize::from(is_answer && self.by_turns && has_answered(message));
+                    each(Seen {
+                        message,
+                        always: self.wanted.iter().any(|role| roles.have(*role)),
+                        turn: (self.by_turns && roles.may_be_user()).then_some(answers),
+                        roles,
+                    });
+                }
+            },
+        );
+        has_unreadable
+    }
+}
+
+/// The user's last words.
+#[derive(Default)]
+struct LastWords<'a> {
+    /// Where they begin, in bytes of the messages. What is taken for them alone and stands before is not taken.
+    from: usize,
+    /// The turn of the user's last message.
+    turn: Option<usize>,
     has_user: bool,
     /// The last message that speaks, unless it was taken: it stands in where nobody is the user.
     stand_in: Option<View<'a>>,
@@ -109,73 +133,87 @@ struct Choice<'w, 'a> {
     is_unreadable: bool,
 }
 
-impl<'a> Choice<'_, 'a> {
-    fn consider(&mut self, message: View<'a>, roles: &Roles) {
-        let always = self.wanted.iter().any(|role| roles.have(*role));
-        let may_be_user = self.wants_last_user && roles.may_be_user();
-        self.has_user |= roles.is_user();
-        let answers = roles.assistant && !roles.may_be_user();
-        self.answers += usize::from(answers && self.by_turns && has_answered(message));
-        let says = match self.wants_last_user && (may_be_user || !self.has_user) {
-            true => says(message),
+impl<'a> LastWords<'a> {
+    fn of(choice: &Choice<'_>, messages: View<'a>) -> Self {
+        let mut last = Self::default();
+        last.has_unreadable = choice.walk(messages, 0, |seen| {
+            last.consider(&seen, messages.span().start)
+        });
+        last
+    }
+
+    fn consider(&mut self, seen: &Seen<'a>, begin: usize) {
+        let may_be_user = seen.roles.may_be_user();
+        self.has_user |= seen.roles.is_user();
+        let says = match may_be_user || !self.has_user {
+            true => says(seen.message),
             false => Says::default(),
         };
         // It may be the last one for a server, and takes no other one's place.
         self.is_unreadable |= !says.text && says.unreadable && may_be_user;
-        if says.text && roles.is_user() {
-            self.begin_turn();
+        if says.text && seen.roles.is_user() {
+            // What was taken for his last words is not, unless it belongs to the turn.
+            let goes_on = seen.turn.is_some()
+                && self.turn.unwrap_or_default() == seen.turn.unwrap_or_default();
+            self.turn = seen.turn;
+            if !goes_on {
+                self.is_unreadable = false;
+                self.from = seen.message.span().start - begin;
+            }
         }
-        let taken = always || (may_be_user && says.text);
-        if taken {
-            self.candidates.push(Candidate {
-                message,
-                always,
-                turn: (self.by_turns && may_be_user).then_some(self.answers),
-            });
-        }
+        let taken = seen.always || may_be_user && says.text;
         if says.text && !self.has_user {
-            self.stand_in = (!taken).then_some(message);
+            self.stand_in = (!taken).then_some(seen.message);
         }
     }
 
-    /// The user says something: what was taken for his last words is not, unless it belongs to the turn.
-    fn begin_turn(&mut self) {
-        let goes_on = self.by_turns && self.answered == self.answers;
-        self.answered = self.answers;
-        if !goes_on {
-            self.is_unreadable = false;
-            let replaced = self.candidates.split_off(self.replaceable);
-            let kept = replaced.into_iter().filter(|candidate| candidate.always);
-            self.candidates.extend(kept);
-            self.replaceable = self.candidates.len();
-        }
-    }
-
-    fn finish(mut self) -> Chosen<impl Iterator<Item = ChosenMessage<'a>> + use<'a>> {
-        let stand_in = self
-            .stand_in
-            .filter(|_| self.wants_last_user && !self.has_user);
-        self.candidates.extend(stand_in.map(|message| Candidate {
-            message,
-            always: true,
-            turn: None,
-        }));
-        if self.by_turns {
-            // What else is taken goes before the user's words, so that it stands between none of them.
-            self.candidates.sort_by_key(|candidate| candidate.turn);
-        }
-        let mut before = None;
-        let messages = self.candidates.into_iter().map(move |candidate| {
-            let previous = std::mem::replace(&mut before, candidate.turn);
-            ChosenMessage {
-                message: candidate.message,
-                continues: candidate.turn.is_some() && candidate.turn == previous,
+    /// Hands the messages over. Where the user's are read by turns, what else is taken goes before his words, so
+    /// that it stands between none of them.
+    fn take(
+        self,
+        choice: &Choice<'_>,
+        messages: View<'a>,
+        mut take: impl FnMut(ChosenMessage<'a>),
+    ) -> bool {
+        let is_last_words =
+            |role: &ScanRole| matches!(role, ScanRole::LastUser | ScanRole::UserTurn);
+        let from = match choice.wanted.iter().all(is_last_words) {
+            true => self.from,
+            false => 0,
+        };
+        let begin = messages.span().start;
+        let is_taken = |seen: &Seen<'a>| {
+            let is_last =
+                || seen.message.span().start - begin >= self.from && says(seen.message).text;
+            seen.always || seen.roles.may_be_user() && is_last()
+        };
+        choice.walk(messages, from, |seen| {
+            if seen.turn.is_none() && is_taken(&seen) {
+                take(ChosenMessage {
+                    message: seen.message,
+                    continues: false,
+                });
             }
         });
-        Chosen {
-            messages,
-            has_unreadable: self.has_unreadable || self.is_unreadable,
+        if let Some(message) = self.stand_in.filter(|_| !self.has_user) {
+            take(ChosenMessage {
+                message,
+                continues: false,
+            });
         }
+        if choice.by_turns {
+            let mut before = None;
+            choice.walk(messages, from, |seen| {
+                if seen.turn.is_some() && is_taken(&seen) {
+                    take(ChosenMessage {
+                        message: seen.message,
+                        continues: before == seen.turn,
+                    });
+                    before = seen.turn;
+                }
+            });
+        }
+        self.has_unreadable || self.is_unreadable
     }
 }
 

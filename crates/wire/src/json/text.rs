@@ -141,14 +141,14 @@ pub(super) struct Joined(Option<String>);
 
 impl Joined {
     /// Adds a piece; gives the place of the line feed before it, None for the first one.
-    pub(super) fn push(&mut self, piece: &str) -> Option<usize> {
+    pub(super) fn push(&mut self, piece: Cow<'_, str>) -> Option<usize> {
         let Some(text) = &mut self.0 else {
-            self.0 = Some(piece.to_owned());
+            self.0 = Some(piece.into_owned());
             return None;
         };
         let place = text.len();
         text.push('\n');
-        text.push_str(piece);
+        text.push_str(&piece);
         Some(place)
     }
 

@@ -117,15 +117,18 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Walks an array once and hands over each of its objects with what `fold` made of that object's
-    /// members `name` in any case; an element of another kind comes with nothing.
+    /// Walks an array once, from its beginning (0) or the element at the byte `from` on, and hands over each of its
+    /// objects with what `fold` made of that object's members `name` in any case; an element of another kind comes
+    /// with nothing.
     pub(super) fn fold_objects<F: Default>(
         self,
+        from: usize,
         name: &str,
         fold: impl Fn(&mut F, View<'a>),
         mut each: impl FnMut(View<'a>, Option<F>),
     ) {
         let Elements { mut cursor, .. } = self.elements();
+        cursor.at = cursor.at.max(from);
         loop {
             cursor.skip_separators();
             let start = cursor.at;
