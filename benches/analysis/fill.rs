@@ -136,7 +136,7 @@ fn answer(number: u64, kind: Option<&str>) -> AnalysisResponse {
         custom_policy: CustomPolicyReport::default(),
         dataclean: DatacleanReport {
             flagged: kind.is_some(),
-            cleaned_text: Some(super::message(usize::try_from(number).unwrap())),
+            cleaned_text: Some(super::message(usize::try_from(number).unwrap()).into()),
             types: types.into_iter().collect(),
             entities: entities.into_iter().collect(),
         },

@@ -79,7 +79,11 @@ fn find(engine: &Engine, rules: &Compiled) -> Finds {
         let chars: Vec<char> = text.chars().collect();
         for entity in engine.sensitive_data(&text, rules, &|| 0).0.entities {
             let shown = around(&chars, entity.start, entity.end);
-            finds.by_type.entry(entity.kind).or_default().push(shown);
+            finds
+                .by_type
+                .entry(entity.kind.to_string())
+                .or_default()
+                .push(shown);
         }
     }
     finds

@@ -134,7 +134,7 @@ fn find(engine: &Engine, rules: &Compiled, gold: &Gold) -> Vec<Mark> {
             start: entity.start,
             end: entity.end,
         },
-        kind: entity.kind,
+        kind: entity.kind.to_string(),
     };
     report.entities.into_iter().map(mark).collect()
 }

@@ -33,8 +33,8 @@ pub struct Record {
     pub stage: Stage,
     /// The exchange it belongs to.
     pub context: Arc<RecordContext>,
-    /// The text to analyze; empty for a call that failed without any.
-    pub message: String,
+    /// The text to analyze; empty for a call that failed without any. Shared with its analysis.
+    pub message: Arc<str>,
     /// Bytes of the text at which a line feed stands between two parts of one message, ascending.
     pub part_breaks: Vec<usize>,
     /// The text is not complete, in the exchange or in the record.
@@ -203,7 +203,7 @@ impl Record {
     pub fn into_files_owed(self, record: RecordId) -> Option<Self> {
         let files = Arc::new(self.files?.of(record));
         Some(Self {
-            message: String::new(),
+            message: "".into(),
             part_breaks: Vec::new(),
             files: Some(files),
             chain: None,

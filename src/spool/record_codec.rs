@@ -135,7 +135,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
             false => Stage::PreCall,
         },
         context,
-        message,
+        message: message.into(),
         part_breaks,
         incomplete: has(INCOMPLETE),
         unchecked: has(UNCHECKED),

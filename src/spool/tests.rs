@@ -152,7 +152,7 @@ pub(super) fn record(exchange: u128, stage: Stage) -> Record {
             session_id: None,
             trace: None,
         }),
-        message: "text ".repeat(20),
+        message: "text ".repeat(20).into(),
         part_breaks: Vec::new(),
         incomplete: false,
         unchecked: false,

@@ -91,30 +91,52 @@ fn contract_26_a_message_beyond_the_budget_has_no_verdict_in_sync_mode() {
     assert_eq!(stack.metric(counter), 1.0);
 }
 
+/// What a hostile text is repeated from: whatever some stage keeps something of, byte for byte.
+const UNITS: [&str; 8] = [
+    "1 ",
+    "4 5,",
+    "ж1 ",
+    "a\u{200b}",
+    // A find each, up to their bound.
+    "1.1.1.1 ",
+    // Twice as long as it is sent.
+    "\n",
+    // Base64 of base64, and escapes.
+    "WVZka2RXSXpTbXhKUjBaellrTkNNR0ZIVldkamJsWnpXbGhOUFE9PQ== ",
+    "%69%67%6e%6f%72%65%20%61%6c%6c ",
+];
+
 #[test]
 fn the_memory_of_an_analysis_is_bounded_by_a_portion_and_not_by_the_message() {
-    const BYTES: u64 = 5 << 20;
-    // A portion on its way through all stages, and allocators that keep what they had.
-    const PORTION: u64 = 40 << 20;
-    // Every kind of text that some stage keeps something of, byte for byte.
-    let units = ["1 ", "4 5,", "a1@b.c ", "ж1 "];
-    for unit in units {
-        let limits = "limits: {analyzed_bytes: 4MiB}";
-        let stack = Stack::analysis_server().yaml(limits).start();
-        analyse(&stack, &units.concat().repeat(1_000), json!({}));
-        let before = stack.process.peak_memory();
-        let text = unit.repeat(BYTES as usize / unit.len());
-        let body = json!({"application_id": stack.application_id(), "message": text}).to_string();
-        let request = authorised(Request::post("/process_request/", body));
-        let answer: Value = request
-            .send(stack.analysis_addr)
-            .patient(4 * PATIENCE)
-            .response()
-            .json();
-        assert_eq!(answer["status"], "partial_success", "{unit:?}");
-        let grown = stack.process.peak_memory() - before;
-        println!("{unit:?}: {} MiB", grown >> 20);
-        // The body, its text, the cleaned one, the record on its way to the disk and the answer.
-        assert!(grown < 8 * BYTES + PORTION, "{unit:?}: {} MiB", grown >> 20);
+    for unit in UNITS {
+        assert_takes_little(unit, false);
     }
+    assert_takes_little("1.1.1.1 word ", true);
+}
+
+#[track_caller]
+fn assert_takes_little(unit: &str, keep_original: bool) {
+    const BYTES: usize = 5 << 20;
+    // The pages of the store, a portion on its way through all stages, and what finds take up to their bound.
+    const CONSTANT: u64 = 24 << 20;
+    let stack = Stack::analysis_server().start();
+    let path = format!("/applications/{}", stack.application_id());
+    let change = json!({"version": 1, "rules": {"keep_original": keep_original}}).to_string();
+    let change = authorised(Request::json("PATCH", &path, change).without_key());
+    assert_eq!(change.call(stack.analysis_addr).status(), 200);
+    analyse(&stack, &UNITS.concat().repeat(300), json!({}));
+    let before = stack.process.peak_memory();
+    let text = unit.repeat(BYTES / unit.len());
+    let body = json!({"application_id": stack.application_id(), "message": text}).to_string();
+    let sent = body.len() as u64;
+    let request = authorised(Request::post("/process_request/", body));
+    let mut sending = request.send(stack.analysis_addr).patient(4 * PATIENCE);
+    assert_eq!(sending.response().status(), 200, "{unit:?}");
+    let grown = stack.process.peak_memory() - before;
+    println!("{unit:?}: {} MiB for {} bytes", grown >> 20, sent);
+    // The cleaned text, twice on its way to the disk, and its pages in the store; the answer. With the original, that
+    // twice as well.
+    let texts = if keep_original { 6 } else { 4 };
+    let most = texts * sent + CONSTANT;
+    assert!(grown < most, "{unit:?}: {} MiB", grown >> 20);
 }

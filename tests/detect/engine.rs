@@ -22,7 +22,8 @@ fn analyze(text: &str, clean_type: CleanType, mask_style: MaskStyle) -> Report {
 }
 
 fn cleaned(clean_type: CleanType, mask_style: MaskStyle) -> Option<String> {
-    analyze(TEXT, clean_type, mask_style).dataclean.cleaned_text
+    let report = analyze(TEXT, clean_type, mask_style);
+    report.dataclean.cleaned_text.map(|text| text.to_string())
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn contract_37_entities_carry_code_points_of_the_original_text_and_never_the_tex
         .dataclean
         .entities
         .iter()
-        .map(|e| (e.kind.as_str(), e.start, e.end))
+        .map(|e| (&*e.kind, e.start, e.end))
         .collect();
     assert_eq!(
         places,

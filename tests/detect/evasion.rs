@@ -23,7 +23,7 @@ fn finds(report: &Report, text: &str) -> Vec<(String, String)> {
     let cut = |start: usize, end: usize| text.chars().skip(start).take(end - start).collect();
     let entities = report.dataclean.entities.iter();
     entities
-        .map(|find| (find.kind.clone(), cut(find.start, find.end)))
+        .map(|find| (find.kind.to_string(), cut(find.start, find.end)))
         .collect()
 }
 
@@ -184,7 +184,11 @@ fn a_masked_text_holds_what_stands_between_the_finds_and_nothing_of_them() {
             from = find.end;
         }
         expected.extend(&chars[from..]);
-        assert_eq!(report.dataclean.cleaned_text, Some(expected), "{text:?}");
+        assert_eq!(
+            report.dataclean.cleaned_text,
+            Some(expected.into()),
+            "{text:?}"
+        );
     }
 }
 

@@ -42,7 +42,7 @@ fn found(engine: &Engine, text: &str, rules: &Compiled, name: PatternName) -> Ve
     let cut = |start, end| text.chars().skip(start).take(end - start).collect();
     let entities = report.dataclean.entities.into_iter();
     entities
-        .filter(|e| e.kind == name.as_str())
+        .filter(|e| &*e.kind == name.as_str())
         .map(|e| cut(e.start, e.end))
         .collect()
 }

@@ -25,7 +25,7 @@ fn finds(parts: &[String]) -> Vec<(String, String)> {
     let cut = |start: usize, end: usize| text.chars().skip(start).take(end - start).collect();
     let entities = report.dataclean.entities.iter();
     entities
-        .map(|find| (find.kind.clone(), cut(find.start, find.end)))
+        .map(|find| (find.kind.to_string(), cut(find.start, find.end)))
         .collect()
 }
 

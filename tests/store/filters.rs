@@ -237,7 +237,7 @@ pub(crate) async fn a_text_is_found_in_any_letter_case_and_has_no_special_charac
 
 pub(crate) async fn a_text_is_looked_for_in_what_was_kept(bed: &Bed) {
     let mut original = bed.text("my number is [INN]");
-    original.message = Some("My number is 7707083893".to_owned());
+    original.message = Some("My number is 7707083893".into());
     let original = bed.keep(original).await;
     let cleaned = bed.keep(bed.text("another [INN]")).await;
     assert_eq!(finds(bed, "7707083893").await, [original]);

@@ -79,7 +79,7 @@ impl Bed {
 
     pub fn text(&self, text: &str) -> NewRecord {
         let mut record = self.record();
-        record.answer.dataclean.cleaned_text = Some(text.to_owned());
+        record.answer.dataclean.cleaned_text = Some(text.into());
         record
     }
 
@@ -166,7 +166,7 @@ pub fn answer() -> AnalysisResponse {
         guardrails: GuardrailsReport::default(),
         custom_policy: CustomPolicyReport::default(),
         dataclean: DatacleanReport {
-            cleaned_text: Some("text".to_owned()),
+            cleaned_text: Some("text".into()),
             ..DatacleanReport::default()
         },
         warnings: Vec::new(),

@@ -19,7 +19,7 @@ const PAGE: usize = 150 * 1024;
 
 fn record(stack: &Stack, text: &str) -> NewRecord {
     let mut answer = answer();
-    answer.dataclean.cleaned_text = Some(text.to_owned());
+    answer.dataclean.cleaned_text = Some(text.into());
     NewRecord {
         application_id: stack.application_id().parse().unwrap(),
         stage: Stage::PreCall,
@@ -283,7 +283,7 @@ fn what_callers_send_along_leaves_pages_small() {
     let long = |piece: &str| piece.repeat(60_000 / piece.len());
     let large = |user: &str| {
         let mut one = record(&stack, &long("<ё>"));
-        one.message = Some(long("\"&"));
+        one.message = Some(long("\"&").into());
         one.user_id = Some(format!("{user}{}", long("ю<")));
         one.session_id = Some(format!("{user}{}", long("\"s")));
         one.exchange_id = Some(format!("{user}{}", long("&x")));
@@ -296,7 +296,7 @@ fn what_callers_send_along_leaves_pages_small() {
         parameters.insert("error".to_owned(), error);
         one.additional_parameters = parameters;
         let find = |start| Entity {
-            kind: "EMAILS".to_owned(),
+            kind: "EMAILS".into(),
             start,
             end: start + 1,
         };

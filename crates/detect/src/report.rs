@@ -7,6 +7,7 @@ use monitor_model::{
     CategoryScore, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings,
     TokensReport, TypeCount,
 };
+use std::sync::Arc;
 
 /// The outcome of one analysis.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,7 @@ pub struct Report {
     pub custom_policy: CustomPolicyReport,
     /// What may be kept where originals are not: the masked text where `cleaned_text` is the text
     /// itself (DETECTION); None where the two are the same.
-    pub masked_text: Option<String>,
+    pub masked_text: Option<Arc<str>>,
     /// A pattern was not looked for everywhere, so that the cleaned text may not be clean.
     pub cleaned_in_part: bool,
     /// Microseconds per stage.
@@ -111,7 +112,7 @@ pub const SECOND_OPINION: &str = "guard_model";
 pub(super) fn dataclean(
     text: &str,
     spans: &[Span<Kind<'_>>],
-    cleaned_text: String,
+    cleaned_text: Arc<str>,
 ) -> DatacleanReport {
     DatacleanReport {
         flagged: !spans.is_empty(),
@@ -154,10 +155,19 @@ fn entities(text: &str, spans: &[Span<Kind<'_>>]) -> Vec<Entity> {
         byte = offset;
         point
     };
+    let mut names: Vec<Arc<str>> = Vec::new();
+    let mut name = |kind: &str| match names.iter().find(|known| &***known == kind) {
+        Some(known) => known.clone(),
+        None => {
+            let name: Arc<str> = kind.into();
+            names.push(name.clone());
+            name
+        }
+    };
     let entity = |span: &Span<Kind<'_>>| {
         let (start, end) = (to_point(span.start), to_point(span.end));
         Entity {
-            kind: span.kind.as_str().to_owned(),
+            kind: name(span.kind.as_str()),
             start,
             end,
         }
@@ -187,7 +197,7 @@ mod tests {
             span(PatternName::Emails, "é@b.ru"),
             span(PatternName::Ip, "2.2.2.2"),
         ];
-        let report = dataclean(text, &spans, String::new());
+        let report = dataclean(text, &spans, "".into());
         let places: Vec<_> = report.entities.iter().map(|e| (e.start, e.end)).collect();
         assert_eq!(places, [(3, 10), (13, 19), (21, 28)]);
         let types: Vec<_> = report

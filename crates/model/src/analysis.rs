@@ -2,6 +2,7 @@
 
 use super::ids::RecordId;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
@@ -208,7 +209,9 @@ pub struct DatacleanReport {
     /// Sensitive data was found.
     pub flagged: bool,
     /// The message after masking or removal; null only if the stage did not run.
-    pub cleaned_text: Option<String>,
+    // Shared: the answer and the record that is stored have one copy of a long text.
+    #[schema(value_type = Option<String>)]
+    pub cleaned_text: Option<Arc<str>>,
     /// Count per entity type, in the order of first appearance.
     pub types: Vec<TypeCount>,
     /// Where they stand in the message.
@@ -232,8 +235,10 @@ pub struct TypeCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Entity {
     /// A pattern's name.
+    // Shared by all finds of one type: a message may have a hundred thousand.
     #[serde(rename = "type")]
-    pub kind: String,
+    #[schema(value_type = String)]
+    pub kind: Arc<str>,
     /// First Unicode code point.
     pub start: usize,
     /// One past the last Unicode code point.

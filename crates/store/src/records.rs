@@ -9,6 +9,7 @@ use monitor_model::{
 };
 use serde_json::{Map, Value};
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// Resolves once a record that was handed over is durable, or with the reason why it was not stored.
 pub type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
@@ -36,7 +37,7 @@ pub struct NewRecord {
     /// Whether the application's policy blocks this verdict (CONTRACT 12 and 15).
     pub blocked: bool,
     /// The original message, only if the application keeps originals.
-    pub message: Option<String>,
+    pub message: Option<Arc<str>>,
     /// As received, including keys that this program does not know.
     pub additional_parameters: Map<String, Value>,
     /// Its sequence number at the gateway that registered it (CONTRACT 5).

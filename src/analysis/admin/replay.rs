@@ -244,13 +244,13 @@ impl Admin {
             Basis::CleanedText => Vec::new(),
             _ => parameters::part_breaks(&record.additional_parameters),
         };
-        let message = OwnedMessage::with_breaks(text.to_owned(), &breaks);
+        let message = OwnedMessage::with_breaks(text.into(), &breaks);
         let claim = Claim {
             tenant: Tenant::new(&"replays", &record.summary.application_id),
             urgency: Urgency::Deferred,
         };
         let analyzed = self.analyzer.analyze_locally(message, rules, claim);
-        let (_, mut report) = analyzed.await?;
+        let mut report = analyzed.await?;
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);
         }

@@ -15,6 +15,13 @@ pub(crate) fn ok(value: &impl Serialize) -> Outcome {
     Ok(json(StatusCode::OK, bytes))
 }
 
+/// The same for a long value, of about so many bytes.
+pub(crate) fn ok_of(value: &impl Serialize, bytes: usize) -> Outcome {
+    let mut body = Vec::with_capacity(bytes);
+    serde_json::to_writer(&mut body, value).map_err(|_| ApiError::Internal)?;
+    Ok(json(StatusCode::OK, body))
+}
+
 /// A JSON answer that no cache may store.
 pub(crate) fn unstored(status: StatusCode, value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;

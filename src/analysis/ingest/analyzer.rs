@@ -86,16 +86,15 @@ impl MessageAnalyzer {
         self.turns.figures()
     }
 
-    /// Runs the engine alone, without remote checks; gives the message back with the report.
+    /// Runs the engine alone, without remote checks.
     pub(crate) async fn analyze_locally(
         &self,
         message: OwnedMessage,
         rules: &Arc<Compiled>,
         claim: Claim,
-    ) -> Result<(String, Report), ApiError> {
+    ) -> Result<Report, ApiError> {
         let analyzed = self.run_engine(message, rules, ProposedFinds::default(), claim);
-        let (message, report) = analyzed.await?;
-        Ok((message.text, report))
+        Ok(analyzed.await?.1)
     }
 
     /// Runs the engine with sensitive data that a remote check has proposed.

@@ -1,11 +1,12 @@
 //! A message on its way through the analysis, with the places where its parts meet (CONTRACT 42).
 
 use monitor_detect::Message;
+use std::sync::Arc;
 
 /// A message, and where a line feed stands between two of its parts, in bytes.
 #[derive(Default)]
 pub(crate) struct OwnedMessage {
-    pub(crate) text: String,
+    pub(crate) text: Arc<str>,
     pub(crate) part_breaks: Vec<usize>,
 }
 
@@ -34,7 +35,7 @@ impl OwnedMessage {
     }
 
     /// A message whose breaks stand at these code points. What is no line feed is no break.
-    pub(crate) fn with_breaks(text: String, points: &[usize]) -> Self {
+    pub(crate) fn with_breaks(text: Arc<str>, points: &[usize]) -> Self {
         let mut points = points.iter().peekable();
         let mut part_breaks = Vec::new();
         for (point, (byte, c)) in text.char_indices().enumerate() {
@@ -52,7 +53,7 @@ impl OwnedMessage {
 impl From<String> for OwnedMessage {
     fn from(text: String) -> Self {
         Self {
-            text,
+            text: text.into(),
             part_breaks: Vec::new(),
         }
     }

@@ -121,7 +121,7 @@ impl Ingest {
     /// of others are none of its concern, and until it is durable the record stays with its caller.
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
         let records = self.records.clone();
-        let length = record.message.as_ref().map_or(0, String::len);
+        let length = record.message.as_ref().map_or(0, |text| text.len());
         let mut begun = async move { records.begin_insert(record).await }.boxed();
         // The record is encoded before it is queued.
         let first = poll_fn(|context| Poll::Ready(heavy(length, || begun.poll_unpin(context))));

@@ -9,6 +9,7 @@ use monitor_detect::{Compiled, Engine};
 use monitor_model::{AnalysisResponse, CustomPolicyReport};
 use monitor_store::NewRecord;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 const NOT_KEPT: &str = "[not kept]";
 /// The longest error text that is cleaned, in bytes; a longer one is not stored.
@@ -17,17 +18,17 @@ const LONGEST_ERROR: usize = 4 * 1024;
 /// A message with its verdict.
 pub(super) struct AnalyzedMessage {
     pub(super) parameters: Parameters,
-    pub(super) message: String,
+    pub(super) message: Arc<str>,
     pub(super) additional_parameters: Map<String, Value>,
     pub(super) answer: AnalysisResponse,
-    pub(super) masked_text: Option<String>,
+    pub(super) masked_text: Option<Arc<str>>,
     pub(super) cleaned_in_part: bool,
 }
 
 /// The cleaned text of the stored answer and that of the caller's answer, where they differ.
 pub(super) struct CallerView {
-    stored: Option<String>,
-    shown: Option<String>,
+    stored: Option<Arc<str>>,
+    shown: Option<Arc<str>>,
 }
 
 impl CallerView {

@@ -4,6 +4,7 @@ use super::inline_rules::Validation;
 use crate::fair_queue::Urgency;
 use monitor_model::Stage;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The fields of §2.7, unchecked.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +12,7 @@ pub struct ProcessInput {
     /// The application's UUID; None stands for the one the token is bound to.
     pub application_id: Option<String>,
     /// The user's message or the model's answer.
-    pub message: String,
+    pub message: Arc<str>,
     /// user_id, session_id, request_id and whatever else the caller tracks.
     pub additional_parameters: Map<String, Value>,
 }

@@ -181,7 +181,7 @@ impl Records {
             urgency: Urgency::Deferred,
         };
         let analyzed = self.analyzer.analyze_locally(text.into(), rules, claim);
-        let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analyzed).await else {
+        let Ok(Ok(report)) = tokio::time::timeout(ANALYSIS_TIMEOUT, analyzed).await else {
             return nothing(Scanned::Failed);
         };
         let is_part = report.cleaned_in_part || !is_whole;

@@ -5,6 +5,7 @@ use super::{Block, Done, Scanner};
 use monitor_model::{Entity, GuardrailsReport};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
 #[derive(Deserialize)]
 struct Line<'l> {
@@ -18,7 +19,7 @@ struct Answer<'l> {
     id: Option<&'l RawValue>,
     entities: Vec<Entity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cleaned_text: Option<String>,
+    cleaned_text: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guardrails: Option<GuardrailsReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

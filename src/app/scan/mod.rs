@@ -21,7 +21,7 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -49,7 +49,7 @@ struct Done {
     /// What is to be written.
     out: Vec<u8>,
     /// Entity types in order of appearance, one entry per find.
-    kinds: Vec<String>,
+    kinds: Vec<Arc<str>>,
     /// What could not be searched, with its position; never a piece of the text.
     problems: Vec<String>,
     /// Bytes of input.

@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ const WIDEST: u64 = 40;
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Finds of each entity type.
-    pub kinds: BTreeMap<String, u64>,
+    pub kinds: BTreeMap<Arc<str>, u64>,
     /// Bytes that were searched.
     pub bytes: u64,
     /// Blocks or lines that could not be searched, wholly or in part.

@@ -17,7 +17,7 @@ pub(super) fn scan(scanner: &Scanner, block: &Block, done: &mut Done) {
     }
     if scanner.has_copy {
         // Without a masked copy the text was not searched; it is not passed on unchecked.
-        done.out = report.cleaned_text.unwrap_or_default().into_bytes();
+        done.out = report.cleaned_text.unwrap_or_default().as_bytes().to_vec();
     } else {
         list(scanner, block, &report.entities, &mut done.out);
     }

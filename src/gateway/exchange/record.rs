@@ -170,7 +170,7 @@ impl Registration {
         Some(Record {
             stage,
             context: open.context.clone(),
-            message: captured.text,
+            message: captured.text.into(),
             part_breaks: captured.part_breaks,
             incomplete: captured.incomplete,
             unchecked: open.unchecked,

@@ -105,7 +105,7 @@ mod tests {
         };
         Record {
             context: Arc::new(context),
-            message: message.to_owned(),
+            message: message.into(),
             ..sample
         }
     }
@@ -171,7 +171,7 @@ mod tests {
                 item.record.message,
             ));
         }
-        let place = |text: &str| order.iter().position(|(_, it)| it == text).unwrap();
+        let place = |text: &str| order.iter().position(|(_, it)| &**it == text).unwrap();
         assert!(place("first") < place("second"));
         // Each takes its turn with one of the other one.
         assert!(place("second") < 8, "{}", place("second"));

@@ -142,8 +142,8 @@ impl Backend {
     pub(super) fn store(&self, record: &Record) {
         let key = key(record);
         let mut state = self.lock();
-        let before = state.stored.insert(key, record.message.clone());
-        if before.is_some_and(|before| before != record.message) {
+        let before = state.stored.insert(key, record.message.to_string());
+        if before.is_some_and(|before| *before != *record.message) {
             state.wrong.push(format!("{key:?} came with two texts"));
         }
         // A call whose record the spool did not accept delivers it without one.

@@ -270,7 +270,7 @@ impl History {
             trace: None,
         };
         Record {
-            message: format!("{}-{}", self.exchange, "x".repeat(length)),
+            message: format!("{}-{}", self.exchange, "x".repeat(length)).into(),
             context: Arc::new(context),
             ..plain
         }
@@ -282,7 +282,7 @@ impl History {
             for stage in [Stage::PreCall, Stage::PostCall] {
                 let record = self.record(stage);
                 let key = key(&record);
-                self.given.insert(key, record.message.clone());
+                self.given.insert(key, record.message.to_string());
                 let receipt = process.spool.push(record);
                 self.tell(format!("{key:?} is pushed: {receipt:?}"));
                 self.wait_for(key, receipt);
@@ -301,7 +301,7 @@ impl History {
         self.exchange += 1;
         let record = self.record(Stage::PreCall);
         let key = key(&record);
-        self.given.insert(key, record.message.clone());
+        self.given.insert(key, record.message.to_string());
         self.tell(format!("{key:?} is leased"));
         process.leases.push(process.spool.lease(record));
     }

@@ -36,7 +36,7 @@ fn unbounded() -> EvictionPolicy {
 
 fn message(bytes: usize) -> Record {
     Record {
-        message: "x".repeat(bytes),
+        message: "x".repeat(bytes).into(),
         ..sample_record(0)
     }
 }
@@ -267,7 +267,7 @@ fn contract_23_a_record_that_no_frame_holds_is_refused_and_gets_no_number() {
     let mut state = state(unbounded(), 1_000, true);
     // It has a number of its own, so that no digest of it is computed.
     let large = || Record {
-        message: "x".repeat(MAX_CONTENT - (1 << 20)),
+        message: "x".repeat(MAX_CONTENT - (1 << 20)).into(),
         ..sample_record(512)
     };
     let refused = state.push(large().into(), 0).err();

@@ -22,7 +22,9 @@ pub(in crate::spool) fn sample_record(number: u64) -> Record {
             session_id: some(3, ""),
             trace: None,
         }),
-        message: "т\0\u{1f600}".repeat(usize::try_from(number % 100).unwrap()),
+        message: "т\0\u{1f600}"
+            .repeat(usize::try_from(number % 100).unwrap())
+            .into(),
         part_breaks: (0..number >> 10 & 1).map(|place| place as usize).collect(),
         incomplete: number >> 4 & 1 == 1,
         unchecked: number >> 5 & 1 == 1,

@@ -129,13 +129,13 @@ fn an_answer(text: &str) -> AnalysisResponse {
         custom_policy: CustomPolicyReport::default(),
         dataclean: DatacleanReport {
             flagged: true,
-            cleaned_text: Some(text.to_owned()),
+            cleaned_text: Some(text.into()),
             types: vec![TypeCount {
                 kind: "IP".to_owned(),
                 count: 2,
             }],
             entities: vec![Entity {
-                kind: "IP".to_owned(),
+                kind: "IP".into(),
                 start: 0,
                 end: 7,
             }],

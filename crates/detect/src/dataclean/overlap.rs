@@ -9,26 +9,32 @@ use std::collections::BTreeMap;
 pub(super) fn resolve<K: Copy + Ord>(mut spans: Vec<Span<K>>) -> Vec<Span<K>> {
     spans.retain(|span| span.start < span.end);
     spans.sort_unstable_by_key(|span| span.start);
-    let mut kept = Vec::with_capacity(spans.len());
-    let mut first = 0;
-    while let Some(span) = spans.get(first) {
+    // In place: no more are kept than have been read.
+    let (mut kept, mut first) = (0, 0);
+    while let Some(span) = spans.get(first).copied() {
         // What nothing reaches across parts the finds into heaps that know nothing of each other.
         let (mut end, mut next) = (span.end, first + 1);
         while let Some(other) = spans.get(next).filter(|other| other.start < end) {
             end = end.max(other.end);
             next += 1;
         }
-        match &mut spans[first..next] {
-            [alone] => kept.push(*alone),
-            heap => winners(heap, &mut kept),
+        if next == first + 1 {
+            spans[kept] = span;
+            kept += 1;
+        } else {
+            for winner in winners(&mut spans[first..next]).into_values() {
+                spans[kept] = winner;
+                kept += 1;
+            }
         }
         first = next;
     }
-    kept
+    spans.truncate(kept);
+    spans
 }
 
-/// Adds the winners among finds that stand together.
-fn winners<K: Copy + Ord>(spans: &mut [Span<K>], all: &mut Vec<Span<K>>) {
+/// The winners among finds that stand together, by their place.
+fn winners<K: Copy + Ord>(spans: &mut [Span<K>]) -> BTreeMap<usize, Span<K>> {
     // The name breaks the last tie, so that the answer does not hang on the order of the rules.
     spans.sort_by_key(|s| (Reverse((s.strength, s.end - s.start)), s.start, s.kind));
     let mut kept: BTreeMap<usize, Span<K>> = BTreeMap::new();
@@ -38,7 +44,7 @@ fn winners<K: Copy + Ord>(spans: &mut [Span<K>], all: &mut Vec<Span<K>>) {
             kept.insert(span.start, span);
         }
     }
-    all.extend(kept.into_values());
+    kept
 }
 
 /// Takes out the finds that are allowed, and with each those that lie inside it: an address that may

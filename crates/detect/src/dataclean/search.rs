@@ -131,15 +131,16 @@ impl<'p> Predefined<'p> {
             let spans = self.find_in(&detectors.whole, text, found);
             found.spans.extend(spans.iter().map(|span| span.of_any()));
         }
-        let mut within = found.spans.clone();
-        within.sort_unstable_by_key(|span| span.start);
+        found.spans.sort_unstable_by_key(|span| span.start);
+        let within = found.spans.len();
         for joined in joined_seams(Message { text, ..message }) {
             for span in self.find_in(&detectors.local, &joined.text, found) {
                 let seam = joined.break_in(&(span.start..span.end));
                 let is_one = seam.is_none_or(|seam| is_one_value(&span, &joined, seam));
                 let across = span.across(&joined).map(Span::of_any);
                 let across = across.filter(|_| is_one);
-                let new = across.filter(|span| seam.is_none() || !is_known(span, &within));
+                let new =
+                    across.filter(|span| seam.is_none() || !is_known(span, &found.spans[..within]));
                 found.spans.extend(new);
             }
         }

@@ -5,6 +5,7 @@ use crate::dataclean::{self, Found};
 use crate::report;
 use crate::rules::{CleanType, DatacleanRules};
 use monitor_model::DatacleanReport;
+use std::sync::Arc;
 
 /// What the dataclean stage gives beside its report.
 pub(super) struct Cleaned {
@@ -12,7 +13,7 @@ pub(super) struct Cleaned {
     /// One entry per failure, beginning with the stage's name.
     pub(super) errors: Vec<String>,
     pub(super) report: DatacleanReport,
-    pub(super) masked_text: Option<String>,
+    pub(super) masked_text: Option<Arc<str>>,
     pub(super) in_part: bool,
 }
 
@@ -39,17 +40,17 @@ impl Cleaned {
         } = *dataclean;
         let (looked, rest) = text.split_at(found.looked_to);
         // What nobody looked at is not shown as clean.
-        let without_rest = |clean_type| {
+        let without_rest = |clean_type| -> Arc<str> {
             let mut cleaned = dataclean::clean(looked, &found.spans, clean_type, mask_style);
             if !rest.is_empty() {
                 cleaned.push_str(&format!("[NOT_ANALYZED:{}]", rest.chars().count()));
             }
-            cleaned
+            cleaned.into()
         };
         let is_shown = clean_type == CleanType::Detection;
         let differs = !found.spans.is_empty() || !rest.is_empty();
         let cleaned_text = match is_shown {
-            true => text.to_owned(),
+            true => text.into(),
             false => without_rest(clean_type),
         };
         Self {

@@ -6,15 +6,16 @@ use crate::records::{NewRecord, RecordSummary, SessionSummary, StoredRecord};
 use monitor_model::{AnalysisResponse, ApplicationId, RecordId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 
 /// A record whose nested values are serialized, so that the writer only binds them. The cleaned text and the
 /// entities are taken out of the answer: they have columns of their own.
 pub(crate) struct EncodedRecord {
     pub(crate) record: NewRecord,
-    pub(crate) cleaned_text: Option<String>,
+    pub(crate) cleaned_text: Option<Arc<str>>,
     pub(crate) severity: Option<String>,
     pub(crate) types: String,
-    pub(crate) entities: String,
+    pub(crate) entities: Arc<str>,
     pub(crate) additional_parameters: String,
     pub(crate) answer: String,
     pub(crate) inline_rules: Option<String>,
@@ -28,7 +29,7 @@ impl EncodedRecord {
         Ok(Self {
             severity: severity.map(|level| word(&level)).transpose()?,
             types: json(&record.answer.dataclean.types)?,
-            entities: json(&entities)?,
+            entities: json(&entities)?.into(),
             additional_parameters: json(&record.additional_parameters)?,
             answer: json(&record.answer)?,
             inline_rules: record.inline_rules.as_ref().map(json).transpose()?,
@@ -40,13 +41,13 @@ impl EncodedRecord {
     /// Bytes of the serialized values, without the message and the cleaned text.
     pub(crate) fn encoded_bytes(&self) -> usize {
         let always = [
-            &self.types,
+            self.types.as_str(),
             &self.entities,
             &self.additional_parameters,
             &self.answer,
         ];
-        let lengths = always.into_iter().chain(&self.inline_rules);
-        lengths.map(String::len).sum()
+        let lengths = always.into_iter().chain(self.inline_rules.as_deref());
+        lengths.map(str::len).sum()
     }
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn stored(
 /// The answer to the caller, from the columns of `record_bodies`.
 pub(crate) fn answer(body: &impl Columns) -> Result<AnalysisResponse, StoreError> {
     let mut answer: AnalysisResponse = from_json(body.raw("answer")?)?;
-    answer.dataclean.cleaned_text = body.optional_text("cleaned_text")?;
+    answer.dataclean.cleaned_text = body.optional_text("cleaned_text")?.map(Arc::from);
     answer.dataclean.entities = from_json(body.raw("entities")?)?;
     Ok(answer)
 }

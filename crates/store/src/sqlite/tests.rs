@@ -134,7 +134,7 @@ async fn a_database_of_the_previous_schema_keeps_everything() {
         assert_eq!(record.summary.seq, place);
         assert_eq!(record.message, Some(format!("message {place}")));
         let cleaned = format!("cleaned {place}\0end");
-        assert_eq!(record.answer.dataclean.cleaned_text, Some(cleaned));
+        assert_eq!(record.answer.dataclean.cleaned_text, Some(cleaned.into()));
         assert_eq!(record.additional_parameters["n"], place);
         assert_eq!(record.summary.rules_version, Some(1));
         assert_eq!(

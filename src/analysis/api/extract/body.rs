@@ -1,14 +1,13 @@
 //! The body of a request, read up to a size limit.
 
 use crate::analysis::{ApiError, RefusedBody};
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
-use http_body_util::LengthLimitError;
-use std::error::Error as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 /// The whole body of a JSON request.
-pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
+pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::NotJsonType);
     }
@@ -16,28 +15,34 @@ pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Bytes, ApiE
 }
 
 /// The whole body, of any type.
-pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
+pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
     read_body(request.into_body(), max_bytes).await
 }
 
-/// The whole of a body.
-pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Bytes, ApiError> {
-    if body.size_hint().lower() > max_bytes {
+/// The whole of a body, in one copy: where its length is announced it is read to its place.
+pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
+    let announced = body.size_hint().lower();
+    if announced > max_bytes {
         return Err(ApiError::TooLarge(max_bytes));
     }
     let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    axum::body::to_bytes(body, limit).await.map_err(|error| {
-        if let Some(refused) = RefusedBody::cause_of(&error) {
-            return refused.into();
+    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
+    let mut body = Limited::new(body, limit);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if let Some(refused) = RefusedBody::cause_of(&*error) {
+                return refused.into();
+            }
+            match error.is::<LengthLimitError>() {
+                true => ApiError::TooLarge(max_bytes),
+                false => ApiError::NotJson(": it is incomplete".to_owned()),
+            }
+        })?;
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
         }
-        match error
-            .source()
-            .is_some_and(|cause| cause.is::<LengthLimitError>())
-        {
-            true => ApiError::TooLarge(max_bytes),
-            false => ApiError::NotJson(": it is incomplete".to_owned()),
-        }
-    })
+    }
+    Ok(bytes)
 }
 
 /// `application/json` or a type based on it, with any parameters.

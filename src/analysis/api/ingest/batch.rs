@@ -75,8 +75,8 @@ pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     if !is_ndjson(request.headers()) {
         return Err(ApiError::NotNdjsonType);
     }
-    let bytes = body::read_any(request, services.ingest.max_body()).await?;
-    let bytes = replace_lone(&bytes);
+    let mut bytes = body::read_any(request, services.ingest.max_body()).await?;
+    replace_lone(&mut bytes);
     let lines: Vec<&[u8]> = bytes
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::trim_ascii)

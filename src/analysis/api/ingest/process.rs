@@ -2,8 +2,9 @@
 //! (§4.4). The token is checked before the body is read, so that an unknown caller costs no memory.
 
 use super::process_body::{self, RulesOf};
+use super::surrogates::replace_lone;
 use crate::analysis::api::extract::{Api, Ingester, body};
-use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::response::{Outcome, ok_of};
 use crate::analysis::api::schemas;
 use crate::analysis::{Caller, Services};
 use crate::fair_queue::{Urgency, heavy};
@@ -140,9 +141,23 @@ async fn process(services: &Services, caller: &Caller, call: Call, request: Requ
         true => Urgency::Deferred,
         false => Urgency::Awaited,
     };
-    let bytes = body::read(request, services.ingest.max_body()).await?;
-    let parse = || process_body::parse(&bytes, call.stage, call.rules, urgency);
-    let parsed = heavy(bytes.len(), parse)?;
+    let mut bytes = body::read(request, services.ingest.max_body()).await?;
+    let length = bytes.len();
+    let parse = || {
+        replace_lone(&mut bytes);
+        process_body::parse(&bytes, call.stage, call.rules, urgency)
+    };
+    let parsed = heavy(length, parse)?;
     drop(bytes);
-    ok(&services.ingest.process_for(caller, parsed).await?)
+    let answer = services.ingest.process_for(caller, parsed).await?;
+    heavy(length, || ok_of(&answer, size(&answer)))
+}
+
+/// About how many bytes an answer has, more rather than less: growing on the way would copy it.
+fn size(answer: &AnalysisResponse) -> usize {
+    const REST: usize = 4 * 1024;
+    const ENTITY: usize = 64;
+    let report = &answer.dataclean;
+    let text = report.cleaned_text.as_ref().map_or(0, |text| text.len());
+    REST + text + text / 16 + ENTITY * report.entities.len()
 }

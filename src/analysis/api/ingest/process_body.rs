@@ -1,7 +1,6 @@
 //! The body of an analysis request, taken apart field by field so that an error names the field (§2.7, §2.8,
 //! CONTRACT 27).
 
-use super::surrogates::replace_lone;
 use crate::analysis::api::extract::body::not_json;
 use crate::analysis::ingest::inline_rules::Validation;
 use crate::analysis::ingest::request::ProcessRequest;
@@ -13,6 +12,7 @@ use serde::de::IgnoredAny;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The rules that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,25 +35,24 @@ struct Fields<'a> {
     validation_config: Option<&'a RawValue>,
 }
 
-/// The fields of §2.7, and of §2.8 if the rules come with the request. Unknown top-level
-/// fields are ignored.
+/// The fields of §2.7, and of §2.8 if the rules come with the request. Unknown top-level fields are ignored.
+/// `bytes` have no lone surrogates any more.
 pub(crate) fn parse(
     bytes: &[u8],
     stage: Stage,
     rules: RulesOf,
     urgency: Urgency,
 ) -> Result<ProcessRequest, ApiError> {
-    let bytes = replace_lone(bytes);
     // A derived deserializer would also accept an array with the three fields in order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
-        serde_json::from_slice::<IgnoredAny>(&bytes).map_err(|error| not_json(&error))?;
+        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| not_json(&error))?;
         return Err(ApiError::Field {
             field: "body",
             problem: "must be an object",
         });
     }
     let fields: Fields<'_> =
-        serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+        serde_json::from_slice(bytes).map_err(|error| match error.classify() {
             Category::Data => ApiError::Field {
                 field: "body",
                 problem: "must contain each field once",
@@ -79,7 +78,7 @@ fn input(fields: &Fields<'_>) -> Result<ProcessInput, ApiError> {
             .application_id
             .map(|raw| string(raw).ok_or(problem("application_id", "must be a UUID as a string")))
             .transpose()?,
-        message: string(message).ok_or(problem("message", "must be a string"))?,
+        message: text(message).ok_or(problem("message", "must be a string"))?,
         additional_parameters: fields
             .additional_parameters
             .map_or(Ok(Map::new()), object)?,
@@ -107,6 +106,10 @@ const LONGEST_PARAMETERS: usize = 512 << 10;
 /// As long as an administrative request.
 const LONGEST_RULES: usize = 1 << 20;
 const UNREADABLE: &str = "nested too deeply, or a number out of range";
+
+fn text(raw: &RawValue) -> Option<Arc<str>> {
+    serde_json::from_str(raw.get()).ok()
+}
 
 fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()

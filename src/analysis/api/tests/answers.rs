@@ -205,7 +205,7 @@ async fn only_the_first_start_makes_a_token_and_the_application_stays() {
     assert_eq!(second.access_key, None);
     let input = |text: &str| ProcessInput {
         application_id: Some(second.application_id.to_string()),
-        message: text.to_owned(),
+        message: text.into(),
         ..ProcessInput::default()
     };
     let key = world.first.access_key.as_ref().unwrap();

@@ -15,7 +15,7 @@ pub(crate) fn marked(text: &str, entities: &[Entity]) -> Markup {
         let (before, behind) = split(rest, gap);
         let (found, behind) = split(behind, entity.end.saturating_sub(entity.start));
         if !found.is_empty() {
-            pieces.extend([(before, None), (found, Some(entity.kind.as_str()))]);
+            pieces.extend([(before, None), (found, Some(&*entity.kind))]);
             (rest, at) = (behind, entity.end);
         }
     }
@@ -51,7 +51,7 @@ mod tests {
 
     fn entity(kind: &str, start: usize, end: usize) -> Entity {
         Entity {
-            kind: kind.to_owned(),
+            kind: kind.into(),
             start,
             end,
         }

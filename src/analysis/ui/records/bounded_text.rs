@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(part("<<<<", &[], limit), ("<<", true));
         assert_eq!(part("0123456789", &[], limit), ("0123456789", false));
         let find = |start| Entity {
-            kind: "A".to_owned(),
+            kind: "A".into(),
             start,
             end: start + 1,
         };

@@ -30,7 +30,7 @@ fn letter(at_ms: i64, status: u16, key: &str) -> EncodedLetter {
             access_key: Secret::new(key),
             ..clone(&sample_record(at_ms.unsigned_abs()).context)
         }),
-        message: "x".repeat(1_000),
+        message: "x".repeat(1_000).into(),
         ..sample_record(0)
     };
     EncodedLetter::new(at_ms, status, &record)

@@ -237,7 +237,7 @@ async fn write_bodies(
         .bind(seqs(new))
         .bind(column(new, |row| row.encoded.record.message.as_deref()))
         .bind(column(new, |row| row.encoded.cleaned_text.as_deref()))
-        .bind(column(new, |row| row.encoded.entities.as_str()))
+        .bind(column(new, |row| &*row.encoded.entities))
         .bind(column(new, |row| {
             row.encoded.additional_parameters.as_str()
         }))

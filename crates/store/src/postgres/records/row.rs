@@ -6,6 +6,8 @@ use crate::postgres::values::{bounded, escaped, exchange_key, session_key, text_
 use crate::records::NewRecord;
 use crate::sql::records::{EncodedRecord, from_json};
 use monitor_model::AnalysisResponse;
+use std::borrow::Cow;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// What the rows of a record and their index entries take beside its texts, on average.
@@ -29,8 +31,8 @@ impl RecordRow {
     pub(in crate::postgres) fn new(record: NewRecord) -> Result<Self, StoreError> {
         let stored = |text: &Option<String>| text.as_deref().map(|t| escaped(t).into_owned());
         let mut encoded = EncodedRecord::new(record)?;
-        encoded.cleaned_text = stored(&encoded.cleaned_text);
-        encoded.record.message = stored(&encoded.record.message);
+        encoded.cleaned_text = encoded.cleaned_text.map(escaped_text);
+        encoded.record.message = encoded.record.message.map(escaped_text);
         let record = &encoded.record;
         let mut row = Self {
             key: match record.exchange_id.as_deref() {
@@ -60,7 +62,7 @@ impl RecordRow {
     /// The answer as the caller gets it.
     pub(in crate::postgres) fn whole_answer(&self) -> Result<AnalysisResponse, StoreError> {
         let mut answer = self.record().answer.clone();
-        answer.dataclean.cleaned_text = self.encoded.cleaned_text.clone().map(unescaped);
+        answer.dataclean.cleaned_text = self.encoded.cleaned_text.as_deref().map(unescaped_text);
         answer.dataclean.entities = from_json(&self.encoded.entities)?;
         Ok(answer)
     }
@@ -88,13 +90,25 @@ impl RecordRow {
 
     fn size(&self) -> i64 {
         let optional = [
-            &self.exchange_id,
-            &self.user_id,
-            &self.session_id,
-            &self.encoded.record.message,
-            &self.encoded.cleaned_text,
+            self.exchange_id.as_deref(),
+            self.user_id.as_deref(),
+            self.session_id.as_deref(),
+            self.encoded.record.message.as_deref(),
+            self.encoded.cleaned_text.as_deref(),
         ];
-        let texts: usize = optional.into_iter().flatten().map(String::len).sum();
+        let texts: usize = optional.into_iter().flatten().map(str::len).sum();
         (texts + self.encoded.encoded_bytes() + ROWS_BYTES) as i64
     }
+}
+
+/// As [`escaped`], and the same text where nothing is to be escaped.
+fn escaped_text(text: Arc<str>) -> Arc<str> {
+    match escaped(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped.into(),
+    }
+}
+
+fn unescaped_text(text: &str) -> Arc<str> {
+    unescaped(text.to_owned()).into()
 }

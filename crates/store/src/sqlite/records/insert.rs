@@ -11,7 +11,7 @@ use crate::sql::records::{EncodedRecord, answer};
 use crate::sqlite::values::{capped, json_list, stage_word};
 use monitor_model::AnalysisResponse;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
 use std::ops::Range;
 use uuid::Uuid;
@@ -19,6 +19,9 @@ use uuid::Uuid;
 /// The most rows in one statement. Statements have this many rows or a smaller power of two, so that a few
 /// prepared statements serve every batch.
 const ROWS: usize = 64;
+
+/// Bytes of a record whose statement is not kept.
+const LONG: i64 = 256 * 1024;
 
 const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
@@ -201,19 +204,24 @@ async fn insert_together(
     for (seq, row) in (first..).zip(rows) {
         query = query
             .bind(seq)
-            .bind(row.record.message.as_deref())
-            .bind(row.cleaned_text.as_deref())
-            .bind(&*row.entities)
+            // Shared with the statement: a long text is not copied.
+            .bind(row.record.message.clone())
+            .bind(row.cleaned_text.clone())
+            .bind(row.entities.clone())
             .bind(&*row.additional_parameters)
             .bind(&*row.answer)
             .bind(row.inline_rules.as_deref());
     }
     let mut inserted = vec![false; rows.len()];
-    for row in query.fetch_all(connection).await? {
+    for row in query.fetch_all(&mut *connection).await? {
         let index = usize::try_from(row.try_get::<i64, _>(0)? - first).ok();
         if let Some(inserted) = index.and_then(|index| inserted.get_mut(index)) {
             *inserted = true;
         }
+    }
+    // A cached statement holds what was bound to it last until it is used again.
+    if rows.iter().any(|row| bytes(row) > LONG) {
+        connection.clear_cached_statements().await?;
     }
     Ok(inserted)
 }
@@ -251,7 +259,7 @@ fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<
 /// The size that is counted for a record: its texts and lists.
 fn bytes(row: &EncodedRecord) -> i64 {
     let texts = row.record.message.iter().chain(&row.cleaned_text);
-    let texts: usize = texts.map(String::len).sum();
+    let texts: usize = texts.map(|text| text.len()).sum();
     capped((texts + row.encoded_bytes()) as u64)
 }
 
