@@ -42,10 +42,11 @@ pub use folder::SpoolFolder;
 pub use frames::fuzzing;
 pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
+pub use recovery::SpoolError;
 pub use recovery::keys::{FilesByKey, NeededKey, check_keys};
 pub use recovery::repair::{Repaired, repair};
+pub use recovery::summary::{FolderSummary, summarize};
 pub use recovery::takeover::{MovedSegments, existing_folders, sibling_folders, take_over};
-pub use recovery::{FolderSummary, SpoolError, summarize};
 
 use self::core::SpoolCore;
 use self::system::now_ms;

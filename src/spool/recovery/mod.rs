@@ -1,36 +1,31 @@
 //! A spool's folder: taken by one process at a time, opened as an earlier process left it, or only
-//! looked at while another process owns it (CONTRACT 23). Opening lists the segments and reads only the
-//! newest one, for its sequence numbers.
-//!
-//! Long because: what a start may skip, cut off or refuse is decided in one place.
+//! looked at while another process owns it ([`summary`]; CONTRACT 23). Opening lists the segments and reads only the
+//! newest one, for its sequence numbers and for what an interrupted write left at its end ([`torn_end`]).
 
 pub(super) mod incoming;
 pub(super) mod keys;
 pub(super) mod repair;
 pub(super) mod salvage;
+pub(super) mod summary;
 pub(super) mod takeover;
+mod torn_end;
 
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
-use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::disk::{self, About, File};
 use crate::spool::folder::SpoolFolder;
-use crate::spool::frames::damage::{self, kept_files};
-use crate::spool::frames::file_format::Format;
-use crate::spool::frames::keyring::Keyring;
-use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::frames::damage;
+use crate::spool::frames::reader::FrameReader;
 use crate::spool::segment::{self, SegmentId};
 #[cfg(test)]
 use crate::spool::segment_index::RecordPosition;
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
 use crate::spool::{ack_log, dead_letter};
-use keys::FilesByKey;
-use std::collections::HashSet;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use torn_end::{cut_torn_end, torn_part};
 
 /// Why a spool cannot be opened.
 #[derive(Debug, Error)]
@@ -177,54 +172,6 @@ fn set_aside(folder: &Path, id: SegmentId, metrics: &Metrics) -> io::Result<()> 
     Ok(())
 }
 
-/// Bytes of a segment that were written for certain.
-fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
-    let written = WrittenUpTo::of_folder(folder)?;
-    Ok(if written.segment == id {
-        written.bytes
-    } else {
-        0
-    })
-}
-
-/// What looks like an interrupted write at the end of a file; empty, at its end, if there is nothing.
-fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
-    let mut reader = FrameReader::open(path, keys)?;
-    let end = reader.length()?;
-    loop {
-        match reader.next(end)? {
-            NextFrame::Torn(at) => return Ok(at..end),
-            NextFrame::End => return Ok(end..end),
-            NextFrame::Whole(_) | NextFrame::Damaged(_) => {}
-        }
-    }
-}
-
-/// Cuts off what an interrupted write left behind the last whole frame of the newest segment: once there are newer
-/// segments, it would look like damage. False if the end was written whole, and is lost.
-fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
-    let path = segment::path(folder, id);
-    let torn = torn_part(&path, folder.keys())?;
-    if torn.start < written_bytes(folder, id)? {
-        return Ok(false);
-    }
-    // In the first format it cannot be told from damage for certain, and stays as it is.
-    if !torn.is_empty() && FrameReader::open(&path, folder.keys())?.format() != Format::First {
-        let file = disk::open_append(&path)?;
-        file.set_length(torn.start)?;
-        file.sync()?;
-    }
-    Ok(true)
-}
-
-/// Whether the end of a segment may be that of an interrupted write.
-fn may_be_torn(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
-    match torn_part(&segment::path(folder, id), folder.keys()) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(true),
-        torn => Ok(torn?.start >= written_bytes(folder, id)?),
-    }
-}
-
 /// The end of the newest segment is gone together with a part of the file.
 fn report_missing_end(folder: &SpoolFolder, id: SegmentId, metrics: &Metrics) -> io::Result<()> {
     let file = &segment::path(folder, id);
@@ -287,129 +234,4 @@ fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// A spool as its files show it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FolderSummary {
-    /// Number of segments.
-    pub segments: u64,
-    /// Bytes of the segments.
-    pub bytes: u64,
-    /// Records that the backend has not acknowledged.
-    pub records: u64,
-    /// When the oldest segment with such a record was begun, milliseconds since 1970.
-    pub oldest_ms: Option<i64>,
-    /// Replayed records that the process has not accepted yet.
-    pub put_back: u64,
-    /// Records that the backend refused for good.
-    pub dead_letters: u64,
-    /// Files that were set aside because they could not be read whole.
-    pub damaged_files: u64,
-    /// Bytes of the segments that cannot be read.
-    pub damaged_bytes: u64,
-    /// The files by the key that they need.
-    pub files_by_key: FilesByKey,
-}
-
-/// Reads every file of a spool's folder without taking it. If a process is at work there, the figures
-/// are from slightly different moments.
-///
-/// # Errors
-/// When the folder or a file in it cannot be read.
-pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
-    let incoming = incoming::folder(folder);
-    let damaged = [kept_files(folder)?, kept_files(&incoming)?].concat();
-    let mut summary = FolderSummary {
-        files_by_key: keys::files_by_key(folder, &damaged)?,
-        damaged_files: damaged.len() as u64,
-        ..FolderSummary::default()
-    };
-    for id in segments(folder)? {
-        summary.add_segment(folder, id)?;
-    }
-    for path in incoming::ready_files(&incoming)? {
-        let counted = count_frames(&path, &HashSet::new())?;
-        summary.put_back += counted.map_or(0, |counted| counted.unacked);
-    }
-    summary.dead_letters = dead_letter::files::count(folder)?;
-    Ok(summary)
-}
-
-impl FolderSummary {
-    /// The sum of two folders.
-    pub fn and(self, other: Self) -> Self {
-        let mut files_by_key = self.files_by_key;
-        for (key, files) in other.files_by_key {
-            *files_by_key.entry(key).or_default() += files;
-        }
-        Self {
-            files_by_key,
-            segments: self.segments + other.segments,
-            bytes: self.bytes + other.bytes,
-            records: self.records + other.records,
-            oldest_ms: self.oldest_ms.into_iter().chain(other.oldest_ms).min(),
-            put_back: self.put_back + other.put_back,
-            dead_letters: self.dead_letters + other.dead_letters,
-            damaged_files: self.damaged_files + other.damaged_files,
-            damaged_bytes: self.damaged_bytes + other.damaged_bytes,
-        }
-    }
-
-    fn add_segment(&mut self, folder: &Path, id: SegmentId) -> io::Result<()> {
-        let path = segment::path(folder, id);
-        // The log is removed before its segment: read first, it is never missed where it counts.
-        let acked = ack_log::read(folder, id)?.ordinals.into_iter().collect();
-        let Some(counted) = count_frames(&path, &acked)? else {
-            return Ok(());
-        };
-        let about = match disk::about(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            about => about?,
-        };
-        self.segments += 1;
-        self.bytes += about.bytes;
-        self.records += counted.unacked;
-        self.damaged_bytes += counted.damaged_bytes;
-        if counted.unacked > 0 && self.oldest_ms.is_none() {
-            self.oldest_ms = Some(about.begun_ms);
-        }
-        Ok(())
-    }
-}
-
-/// What a file of frames holds.
-#[derive(Default)]
-struct FrameCount {
-    /// Whole frames that are not acknowledged.
-    unacked: u64,
-    /// Bytes that are no frame.
-    damaged_bytes: u64,
-}
-
-/// Counts the frames of a file; None if it is gone or not a file of frames.
-fn count_frames(path: &Path, acked: &HashSet<u32>) -> io::Result<Option<FrameCount>> {
-    let mut reader = match FrameReader::open_sealed(path) {
-        Ok(reader) => reader,
-        Err(error) => {
-            return match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(None),
-                _ => Err(error),
-            };
-        }
-    };
-    let (end, mut count) = (reader.length()?, FrameCount::default());
-    loop {
-        match reader.next(end)? {
-            NextFrame::Whole(frame) => {
-                let is_acked = frame
-                    .ordinal
-                    .is_some_and(|ordinal| acked.contains(&ordinal));
-                count.unacked += u64::from(!is_acked);
-            }
-            NextFrame::Damaged(place) => count.damaged_bytes += place.end - place.start,
-            // The process may be writing it.
-            NextFrame::Torn(_) | NextFrame::End => return Ok(Some(count)),
-        }
-    }
 }

@@ -76,26 +76,36 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
         repaired.in_use = 1;
         return Ok(repaired);
     }
-    let mut reader = match FrameReader::open(path, incoming.keys()) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            repaired.unreadable_bytes = disk::about(path)?.bytes;
-            // A later version may have written it, and read it again.
-            match reader::names_a_format(path)? {
-                true => repaired.left = 1,
-                false => {
-                    disk::rename(path, &damage::done_name(path, UNREADABLE)?)?;
-                    let _ = disk::remove(&ack_log::kept_path(path));
-                    repaired.unreadable = 1;
-                }
-            }
-            return Ok(repaired);
-        }
+    match FrameReader::open(path, incoming.keys()) {
+        Ok(reader) => put_back(path, reader, incoming),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => leave_unreadable(path),
         Err(error) if MissingKey::is_in(&error) => {
             repaired.without_key.push(error.to_string());
-            return Ok(repaired);
+            Ok(repaired)
         }
-        opened => opened?,
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames a file that is not one of frames, unless a later version may have written it, and read it again.
+fn leave_unreadable(path: &Path) -> io::Result<Repaired> {
+    let mut repaired = Repaired {
+        unreadable_bytes: disk::about(path)?.bytes,
+        ..Repaired::default()
     };
+    if reader::names_a_format(path)? {
+        repaired.left = 1;
+    } else {
+        disk::rename(path, &damage::done_name(path, UNREADABLE)?)?;
+        let _ = disk::remove(&ack_log::kept_path(path));
+        repaired.unreadable = 1;
+    }
+    Ok(repaired)
+}
+
+/// Puts back the records of a file that are whole and not acknowledged.
+fn put_back(path: &Path, mut reader: FrameReader, incoming: &SpoolFolder) -> io::Result<Repaired> {
+    let mut repaired = Repaired::default();
     let acks = ack_log::kept_path(path);
     let acked = ack_log::read_if_there(&acks)?;
     let acked: HashSet<u32> = acked.ordinals.into_iter().collect();

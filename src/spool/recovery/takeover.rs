@@ -5,7 +5,7 @@
 
 use super::incoming::{self, IncomingFile};
 use super::keys::check_keys;
-use super::{SpoolError, lock, salvage, segments};
+use super::{SpoolError, lock, salvage, segments, torn_end};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::folder::SpoolFolder;
@@ -114,7 +114,7 @@ fn move_records(
     for id in ids {
         // The last write of a process that was killed is not damage.
         let may_be_torn = Some(id) == ids.last();
-        let may_be_torn = may_be_torn && super::may_be_torn(from, *id)?;
+        let may_be_torn = may_be_torn && torn_end::may_be_torn(from, *id)?;
         copy_unacked(from, *id, may_be_torn, &mut file, metrics)?;
     }
     // The numbers in the files that are removed are remembered without them, and whether their process ended in order.

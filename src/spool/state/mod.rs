@@ -1,6 +1,5 @@
 //! The state of a spool, shared under one lock by the request path, the delivery workers and the
-//! writer. Every change goes through a method that keeps the invariants. Nothing here touches a file, waits, or
-//! reads a clock.
+//! writer. Every change goes through a method that keeps the invariants. Nothing here touches a file or waits.
 //!
 //! Three parts have invariants of their own: [`segment_log`] (the segments), [`delivery_queue`] (records in memory
 //! on their way to the backend) and [`waiting_letters`]. Between them hold:

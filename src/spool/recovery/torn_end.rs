@@ -1,0 +1,61 @@
+//! The end of a segment that a write left torn when its process was killed. What the chain file knows to be written is
+//! not torn but lost.
+
+use crate::spool::chain_file::WrittenUpTo;
+use crate::spool::disk;
+use crate::spool::folder::SpoolFolder;
+use crate::spool::frames::file_format::Format;
+use crate::spool::frames::keyring::Keyring;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::segment::{self, SegmentId};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes of a segment that were written for certain.
+fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
+    let written = WrittenUpTo::of_folder(folder)?;
+    Ok(if written.segment == id {
+        written.bytes
+    } else {
+        0
+    })
+}
+
+/// What looks like an interrupted write at the end of a file; empty, at its end, if there is nothing.
+pub(super) fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
+    let mut reader = FrameReader::open(path, keys)?;
+    let end = reader.length()?;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Torn(at) => return Ok(at..end),
+            NextFrame::End => return Ok(end..end),
+            NextFrame::Whole(_) | NextFrame::Damaged(_) => {}
+        }
+    }
+}
+
+/// Cuts off what an interrupted write left behind the last whole frame of the newest segment: once there are newer
+/// segments, it would look like damage. False if the end was written whole, and is lost.
+pub(super) fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
+    let path = segment::path(folder, id);
+    let torn = torn_part(&path, folder.keys())?;
+    if torn.start < written_bytes(folder, id)? {
+        return Ok(false);
+    }
+    // In the first format it cannot be told from damage for certain, and stays as it is.
+    if !torn.is_empty() && FrameReader::open(&path, folder.keys())?.format() != Format::First {
+        let file = disk::open_append(&path)?;
+        file.set_length(torn.start)?;
+        file.sync()?;
+    }
+    Ok(true)
+}
+
+/// Whether the end of a segment may be that of an interrupted write.
+pub(super) fn may_be_torn(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
+    match torn_part(&segment::path(folder, id), folder.keys()) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(true),
+        torn => Ok(torn?.start >= written_bytes(folder, id)?),
+    }
+}
