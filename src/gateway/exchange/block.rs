@@ -179,7 +179,7 @@ mod tests {
         let analysis = json!({
             "request_id": Uuid::nil(), "schema_version": "2.0.0", "status": "success", "errors": ["quoted"],
             "tokens": {"count": 7, "usage_severity": null},
-            "guardrails": {"flagged": true, "score": 0.5, "categories": [{"name": "c", "score": 0.5}]},
+            "guardrails": {"flagged": true, "score": 0.5, "categories": [{"name": "c", "score": 0.5, "flagged": true}]},
             "custom_policy": {
                 "flagged": true, "policies": [{"name": "p", "flagged": true, "reason": "quoted"}],
             },
