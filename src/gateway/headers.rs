@@ -293,12 +293,10 @@ pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
     if head.method == Method::CONNECT {
         return Error::e_explain(ErrorType::InvalidHTTPHeader, "CONNECT");
     }
-    if head.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
-        let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
-        let first = lengths.next();
-        if lengths.any(|other| Some(other) != first) {
-            return Error::e_explain(ErrorType::InvalidHTTPHeader, "two different Content-Length");
-        }
+    let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
+    let first = lengths.next();
+    if lengths.any(|other| Some(other) != first) {
+        return Error::e_explain(ErrorType::InvalidHTTPHeader, "two different Content-Length");
     }
     Ok(())
 }
