@@ -30,6 +30,8 @@ struct Witness {
     /// The folder that is worked in.
     folder: PathBuf,
     places: BTreeMap<Place, Key>,
+    /// Since they were last asked for.
+    appended: Vec<Key>,
     given_up: BTreeSet<Key>,
     put_back: BTreeSet<Key>,
 }
@@ -58,6 +60,23 @@ pub(in crate::spool) fn put_back() -> BTreeSet<Key> {
     with(|witness| witness.put_back.clone())
 }
 
+/// Records that were appended to segments since the last call.
+pub(in crate::spool) fn take_appended() -> Vec<Key> {
+    with(|witness| std::mem::take(&mut witness.appended))
+}
+
+/// The records of the newest segment of the folder.
+pub(in crate::spool) fn in_newest_segment() -> BTreeSet<Key> {
+    with(|witness| {
+        let own = witness.places.iter();
+        let own = own.filter(|((folder, ..), _)| *folder == witness.folder);
+        let newest = own.clone().map(|((_, id, _), _)| *id).max();
+        own.filter(|((_, id, _), _)| Some(*id) == newest)
+            .map(|(_, key)| *key)
+            .collect()
+    })
+}
+
 impl Witness {
     fn place(&self, position: RecordPosition) -> Place {
         (self.folder.clone(), position.segment, position.ordinal)
@@ -75,6 +94,7 @@ pub(in crate::spool) fn appended(position: RecordPosition, record: &Record) {
                 .retain(|(folder, id, _), _| (folder, *id) != (&place.0, place.1));
         }
         witness.places.insert(place, key(record));
+        witness.appended.push(key(record));
     });
 }
 

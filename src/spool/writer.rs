@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Records that come within this time share one sync.
 const GATHER: Duration = Duration::from_millis(5);
@@ -36,6 +36,8 @@ const GATHER: Duration = Duration::from_millis(5);
 const TICK: Duration = Duration::from_millis(200);
 /// Time between two attempts on a disk that refuses.
 const RETRY: Duration = Duration::from_millis(250);
+/// A note of what is written is synced after this time, or as soon as there is nothing to write.
+const NOTE_AGE: Duration = Duration::from_secs(1);
 
 pub(super) struct Writer {
     core: Arc<SpoolCore>,
@@ -52,6 +54,8 @@ pub(super) struct Writer {
     incoming: IncomingReader,
     /// What the sequence file says.
     noted: Noted,
+    /// When the oldest note was written there that is not synced.
+    unsynced_note: Option<Instant>,
 }
 
 /// What the sequence file says of the records on disk.
@@ -92,6 +96,7 @@ impl Writer {
             unwritten: VecDeque::new(),
             upkeep: Upkeep::default(),
             noted: Noted::default(),
+            unsynced_note: None,
         }
     }
 
@@ -119,9 +124,11 @@ impl Writer {
     /// Does everything there is to do, without waiting.
     pub(super) fn round(&mut self) -> Round {
         let progress = self.collect();
+        let is_idle = self.unwritten.is_empty();
         let is_written = self.write();
         if is_written {
             self.announce(progress);
+            self.sync_note(is_idle);
         }
         self.write_dead_letters();
         self.write_acks();
@@ -232,8 +239,25 @@ impl Writer {
         let note = self.to_note(latest);
         let file = self.core.sequence_file();
         match file.record_on_disk(note.latest, note.written) {
-            Ok(()) => self.noted = note,
+            Ok(()) => {
+                self.noted = note;
+                self.unsynced_note.get_or_insert_with(Instant::now);
+            }
             Err(error) => self.core.log_disk_error(&error),
+        }
+    }
+
+    /// Has the note outlive the machine, so that the end of the newest segment is missed if a sector of it is lost.
+    fn sync_note(&mut self, is_idle: bool) {
+        let is_due = |since: Instant| is_idle || since.elapsed() >= NOTE_AGE;
+        if !self.unsynced_note.is_some_and(is_due) {
+            return;
+        }
+        self.unsynced_note = None;
+        if let Err(error) = self.core.sequence_file().sync() {
+            self.core.log_disk_error(&error);
+            // Written once more with the next round: what a failed sync leaves is not known.
+            self.noted = Noted::default();
         }
     }
 

@@ -167,6 +167,30 @@ pub(crate) fn doubtful_files() -> BTreeMap<u64, PathBuf> {
     })
 }
 
+/// Whether all that was written to a file is on disk.
+pub(crate) fn is_synced(path: &Path) -> bool {
+    with(|machine| {
+        let node = machine.names.get(path).and_then(|id| machine.nodes.get(id));
+        node.is_none_or(|node| node.changes.is_empty())
+    })
+}
+
+/// Whether a folder, or one of its own inside, has a file with something in it.
+pub(crate) fn has_files(folder: &Path) -> bool {
+    with(|machine| {
+        let own = |path: &Path| {
+            path.parent() == Some(folder) || path.parent() == Some(&folder.join("incoming"))
+        };
+        let mut names = machine.names.iter().filter(|(path, _)| own(path));
+        names.any(|(_, id)| {
+            machine
+                .nodes
+                .get(id)
+                .is_some_and(|it| !it.visible.is_empty())
+        })
+    })
+}
+
 /// Moves the wall clock.
 pub(crate) fn move_clock(ms: i64) {
     with(|machine| machine.wall_ms += ms);

@@ -61,7 +61,7 @@ impl Keyring {
         self.current.as_ref()
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &SpoolKey> {
+    pub(in crate::spool) fn all(&self) -> impl Iterator<Item = &SpoolKey> {
         self.current.iter().chain(&self.older)
     }
 

@@ -6,9 +6,12 @@ use super::backend::{Backend, Mood};
 use super::losses::{damaged, lost};
 
 use crate::backend::{Record, RecordContext};
+use crate::config::key_file::FileKey;
 use crate::observe::Metrics;
+use crate::spool::chain_file;
 use crate::spool::dead_letter::files;
 use crate::spool::disk::simulated::{self, Chance, Faults, Rot};
+use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::frames::tests::in_first_format;
 use crate::spool::lease::Lease;
@@ -16,7 +19,7 @@ use crate::spool::recovery::{self, incoming, takeover};
 use crate::spool::tests::record;
 use crate::spool::witness::{self, Key, key};
 use crate::spool::writer::{Round, Writer};
-use crate::spool::{Receipt, Spool, SpoolBounds, disk, segment};
+use crate::spool::{Receipt, Spool, SpoolBounds, SpoolFolder, disk, segment};
 use monitor_model::{RecordId, Secret, Stage};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The folders of the processes: one has the configured one, or another beside it.
+pub(super) const FOLDERS: [&str; 2] = ["/simulated/spool", "/simulated/spool/beside-1"];
 const DAY_MS: i64 = 86_400_000;
 /// Rounds until a spool has to be empty once everything works again. The longest wait is that of a retry: 30 s.
 const PATIENCE: u32 = 600;
@@ -39,6 +44,9 @@ thread_local! {
 pub(super) struct History {
     chance: Chance,
     pub(super) folder: PathBuf,
+    /// The keys of the files; a history without encryption has none.
+    keys: Arc<Keyring>,
+    is_encrypted: bool,
     /// The folder of a process that ended and is taken over.
     left: Option<PathBuf>,
     bounds: SpoolBounds,
@@ -50,8 +58,10 @@ pub(super) struct History {
     pub(super) given: BTreeMap<Key, String>,
     /// What is promised of it.
     pub(super) promised: BTreeSet<Key>,
-    /// Promised on the word of a disk that lied, with the files that it lied about.
+    /// Written on the word of a disk that lied, with the files that it lied about.
     doubtful: BTreeMap<Key, BTreeSet<u64>>,
+    /// Written, with no note of it that outlived a power failure.
+    pub(super) unnoted: BTreeSet<Key>,
     /// Given to this process and not yet on disk, with the receipts.
     waiting: Vec<(Key, Receipt)>,
     exchange: u128,
@@ -93,10 +103,13 @@ impl History {
             metrics,
             chance,
             folder,
+            keys: Arc::default(),
+            is_encrypted: false,
             left: None,
             given: BTreeMap::new(),
             promised: BTreeSet::new(),
             doubtful: BTreeMap::new(),
+            unnoted: BTreeSet::new(),
             waiting: Vec::new(),
             exchange: 0,
             rotten: 0,
@@ -142,6 +155,7 @@ impl History {
         if self.chance.once_in(4) {
             self.run_version_4_1().await;
         }
+        self.is_encrypted = self.chance.once_in(3);
         let mut process = self.open().await;
         for _ in 0..10 + self.chance.below(30) {
             process = self.step(process).await;
@@ -189,14 +203,38 @@ impl History {
     /// The next process gets a folder of its own, now and then, and takes over what is left in this one.
     fn may_hand_over(&mut self) {
         if self.chance.once_in(4) && self.left.is_none() {
-            let base = PathBuf::from("/simulated/spool");
-            let next = match self.folder == base {
-                true => base.join("beside-1"),
-                false => base,
-            };
+            let others = FOLDERS.map(PathBuf::from).into_iter();
+            let next = others.filter(|other| *other != self.folder).next().unwrap();
             self.tell(format!("the next process is in {}", next.display()));
-            self.left = Some(std::mem::replace(&mut self.folder, next));
+            self.folder = next;
         }
+    }
+
+    /// A start looks for what is left in the folders beside its own: the power may have brought files back.
+    fn find_left(&mut self) {
+        let other = FOLDERS.map(Path::new).into_iter();
+        let other = other.filter(|other| *other != self.folder);
+        self.left = other
+            .filter(|other| simulated::has_files(other))
+            .map(Path::to_owned)
+            .next();
+    }
+
+    /// The next process has another key, or none, and knows those before.
+    fn may_change_key(&mut self) {
+        if !self.is_encrypted || self.chance.once_in(2) {
+            return;
+        }
+        let older: Vec<_> = self.keys.all().cloned().collect();
+        let byte = u8::try_from(older.len() + 1).unwrap_or(u8::MAX);
+        let current = (!self.chance.once_in(5)).then(|| FileKey::of(byte).into());
+        let name = if current.is_some() { "another" } else { "no" };
+        self.tell(format!("{name} key is used"));
+        self.keys = Arc::new(Keyring::new(current, older));
+    }
+
+    pub(super) fn spool_folder(&self) -> SpoolFolder {
+        SpoolFolder::new(&self.folder, self.keys.clone())
     }
 
     /// Whether files wait in the folder `incoming`, which is looked at now and then.
@@ -212,7 +250,7 @@ impl History {
         witness::enter(left);
         let taken = takeover::take_over(
             left,
-            &self.folder.as_path().into(),
+            &self.spool_folder(),
             &mut takeover::MovedSegments::default(),
             &self.metrics,
         );
@@ -396,9 +434,10 @@ impl History {
         // Whatever was written before a true sync is on disk with it.
         self.doubtful
             .retain(|_, of| of.iter().any(|file| files.contains_key(file)));
+        let written = witness::take_appended();
         if simulated::lies_told() > lies {
             let of: BTreeSet<u64> = files.into_keys().collect();
-            let keys = now.iter().map(|(key, _)| (*key, of.clone()));
+            let keys = written.into_iter().map(|key| (key, of.clone()));
             self.doubtful.extend(keys);
         }
         self.promised.extend(now.into_iter().map(|(key, _)| key));
@@ -424,6 +463,7 @@ impl History {
                 self.tell("the power fails");
                 self.power_failures += 1;
                 self.forget_doubtful();
+                self.forget_unnoted();
                 simulated::fail_power();
             }
             false => self.tell("the process is killed"),
@@ -449,6 +489,14 @@ impl History {
         if files.values().any(is_incoming) {
             let put_back = witness::put_back();
             self.promised.retain(|key| !put_back.contains(key));
+        }
+    }
+
+    /// How far the newest segment was written is noted without a sync, which follows within a second. If the power
+    /// fails before, a sector that is lost at the end of the segment looks like an interrupted write.
+    fn forget_unnoted(&mut self) {
+        if !simulated::is_synced(&self.folder.join(chain_file::FILE_NAME)) {
+            self.unnoted.extend(witness::in_newest_segment());
         }
     }
 
@@ -478,11 +526,13 @@ impl History {
     }
 
     async fn open(&mut self) -> Process {
+        self.may_change_key();
+        self.find_left();
         witness::enter(&self.folder);
         loop {
             let backend = self.backend.clone();
             let metrics = self.metrics.clone();
-            match Spool::assemble(&self.folder.as_path().into(), self.bounds, backend, metrics) {
+            match Spool::assemble(&self.spool_folder(), self.bounds, backend, metrics) {
                 Ok((spool, delivery, writer)) => {
                     return Process {
                         spool,

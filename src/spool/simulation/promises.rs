@@ -1,6 +1,6 @@
 //! What is left of the promises at the end of a history.
 
-use super::history::History;
+use super::history::{FOLDERS, History};
 use super::losses::{damaged, lost};
 use crate::spool::dead_letters;
 use crate::spool::disk::simulated;
@@ -26,9 +26,8 @@ impl History {
         if !lied && (is_disk_sound || is_noted) {
             self.broken.extend(self.backend.wrong());
         }
-        let folders = ["/simulated/spool", "/simulated/spool/beside-1"];
-        let letters = folders.map(|folder| {
-            let folder = Path::new(folder).into();
+        let letters = FOLDERS.map(|folder| {
+            let folder = self.spool_folder().sibling(Path::new(folder));
             dead_letters(&folder).unwrap_or_default()
         });
         let letters: Vec<_> = letters.into_iter().flatten().collect();
@@ -37,6 +36,7 @@ impl History {
             .promised
             .iter()
             .filter(|key| !stored.contains_key(key) && !letters.contains(key))
+            .filter(|key| self.sectors == 0 || !self.unnoted.contains(key))
             .copied()
             .collect();
         self.judge_each(&missing);
