@@ -81,7 +81,8 @@ impl Evicted {
             return Ok(None);
         };
         let lost = match count_frames(&segment::path(folder, self.segment)) {
-            Ok(frames) => frames.saturating_sub(unread.known),
+            // A lost end does not tell how many it had: it was one at least.
+            Ok((frames, is_whole)) => frames.saturating_sub(unread.known).max((!is_whole).into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) if are_too_many_open(&error) => return Err(error),
             // It cannot be told how many they are: it is one at least.
@@ -98,18 +99,19 @@ fn are_too_many_open(error: &io::Error) -> bool {
         .any(|refusal| error.raw_os_error() == Some(refusal.raw_os_error()))
 }
 
-/// The frames of a segment, with those that are damaged.
-fn count_frames(path: &Path) -> io::Result<u64> {
+/// The frames of a segment, with those that are damaged, and whether its end is there.
+fn count_frames(path: &Path) -> io::Result<(u64, bool)> {
     let mut reader = FrameReader::open_sealed(path)?;
     let end = reader.length()?;
-    let mut frames = 0_u64;
+    let (mut frames, mut is_whole) = (0_u64, true);
     loop {
         match reader.next(end)? {
             NextFrame::Whole(frame) => {
                 frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
             }
-            NextFrame::Damaged(place) => frames += u64::from(place.end == end),
-            NextFrame::Torn(_) | NextFrame::End => return Ok(frames),
+            NextFrame::Damaged(place) => is_whole &= place.end < end,
+            NextFrame::Torn(_) => return Ok((frames, false)),
+            NextFrame::End => return Ok((frames, is_whole)),
         }
     }
 }

@@ -60,6 +60,11 @@ pub(in crate::spool) fn put_back() -> BTreeSet<Key> {
     with(|witness| witness.put_back.clone())
 }
 
+/// Records that were appended to segments since they were last taken.
+pub(in crate::spool) fn appended_so_far() -> Vec<Key> {
+    with(|witness| witness.appended.clone())
+}
+
 /// Records that were appended to segments since the last call.
 pub(in crate::spool) fn take_appended() -> Vec<Key> {
     with(|witness| std::mem::take(&mut witness.appended))

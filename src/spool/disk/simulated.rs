@@ -94,8 +94,10 @@ struct Node {
     durable: Vec<u8>,
     /// Changes since the last sync.
     changes: Vec<Change>,
-    /// The latest sync was confirmed and wrote nothing.
+    /// The latest sync was confirmed and wrote nothing, or what it should have written was lost with a later one that
+    /// failed.
     is_doubtful: bool,
+    is_lost_by_a_lie: bool,
     begun_ms: i64,
     last_ms: i64,
 }
@@ -211,6 +213,7 @@ pub(crate) fn fail_power() {
             }
             node.visible = node.durable.clone();
             node.is_doubtful = false;
+            node.is_lost_by_a_lie = false;
         }
         machine.boot = Uuid::from_u64_pair(machine.chance.next(), 2);
     });
@@ -402,7 +405,8 @@ impl Machine {
         let fails = std::mem::take(&mut self.faults.fails_sync);
         let mut chance = self.chance.clone();
         let node = self.node(node)?;
-        node.is_doubtful = false;
+        node.is_lost_by_a_lie |= node.is_doubtful && fails;
+        node.is_doubtful = node.is_lost_by_a_lie;
         for change in std::mem::take(&mut node.changes) {
             // After a failure the system does not try the same bytes again.
             match fails {

@@ -60,6 +60,8 @@ pub(super) struct History {
     pub(super) promised: BTreeSet<Key>,
     /// Written on the word of a disk that lied, with the files that it lied about.
     doubtful: BTreeMap<Key, BTreeSet<u64>>,
+    /// Appended in the round before, and perhaps not written yet.
+    unwritten: Vec<Key>,
     /// Written, with no note of it that outlived a power failure.
     pub(super) unnoted: BTreeSet<Key>,
     /// Given to this process and not yet on disk, with the receipts.
@@ -110,6 +112,7 @@ impl History {
             promised: BTreeSet::new(),
             doubtful: BTreeMap::new(),
             unnoted: BTreeSet::new(),
+            unwritten: Vec::new(),
             waiting: Vec::new(),
             exchange: 0,
             rotten: 0,
@@ -434,12 +437,17 @@ impl History {
         // Whatever was written before a true sync is on disk with it.
         self.doubtful
             .retain(|_, of| of.iter().any(|file| files.contains_key(file)));
-        let written = witness::take_appended();
         if simulated::lies_told() > lies {
             let of: BTreeSet<u64> = files.into_keys().collect();
-            let keys = written.into_iter().map(|key| (key, of.clone()));
-            self.doubtful.extend(keys);
+            let appended = witness::appended_so_far().into_iter();
+            let written = self.unwritten.iter().copied().chain(appended);
+            self.doubtful.extend(written.map(|key| (key, of.clone())));
         }
+        // A record that is put back is appended in one round and written in the next.
+        if round != Round::Refused {
+            self.unwritten.clear();
+        }
+        self.unwritten.extend(witness::take_appended());
         self.promised.extend(now.into_iter().map(|(key, _)| key));
         round
     }
