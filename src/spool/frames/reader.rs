@@ -118,6 +118,12 @@ impl FrameReader {
         Ok(reader)
     }
 
+    /// Whether a file that is longer than its header holds nothing but zeros: it had grown before its bytes came, or
+    /// they are lost.
+    pub(in crate::spool) fn is_blank(&self) -> io::Result<bool> {
+        Ok(self.format == Format::Empty && self.length()? > HEADER)
+    }
+
     pub(crate) fn format(&self) -> Format {
         self.format
     }

@@ -94,11 +94,12 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
-        if !is_readable(&path, folder).map_err(|error| not_now(&path, &error))? {
+        let is_newest = Some(id) == ids.last();
+        if !is_readable(&path, folder, is_newest).map_err(|error| not_now(&path, &error))? {
             set_aside(folder, *id, metrics)?;
             continue;
         }
-        if Some(id) == ids.last() {
+        if is_newest {
             let cut = cut_torn_end(folder, *id);
             if !cut.map_err(|error| not_now(&path, &error))? {
                 report_missing_end(folder, *id, metrics)?;
@@ -140,11 +141,11 @@ fn remove_unfinished(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a file is one of frames.
-fn is_readable(path: &Path, folder: &SpoolFolder) -> io::Result<bool> {
+/// Whether a file is one of frames. Only the newest may be one to which nothing was written before its process ended.
+fn is_readable(path: &Path, folder: &SpoolFolder, is_newest: bool) -> io::Result<bool> {
     match FrameReader::open(path, folder.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
-        opened => opened.map(|_| true),
+        opened => Ok(!opened?.is_blank()? || is_newest),
     }
 }
 

@@ -141,6 +141,9 @@ fn copy_unacked(
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return segment.give_up(),
         opened => opened?,
     };
+    if reader.is_blank()? && !may_be_torn {
+        return segment.give_up();
+    }
     segment.acked.extend(ack_log::read(from, id)?.ordinals);
     // Versions up to 4.1 left torn ends as they were.
     let may_be_torn = may_be_torn || !reader.format().has_ordinals();

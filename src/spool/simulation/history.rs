@@ -71,6 +71,8 @@ pub(super) struct History {
     pub(super) rotten: u64,
     /// Sectors that changed by themselves.
     pub(super) sectors: u64,
+    /// Those of files of dead letters among them.
+    pub(super) letter_sectors: u64,
     pub(super) power_failures: u64,
     /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
     /// killed.
@@ -117,6 +119,7 @@ impl History {
             exchange: 0,
             rotten: 0,
             sectors: 0,
+            letter_sectors: 0,
             power_failures: 0,
             unsaid: 0,
             sync_failures: 0,
@@ -417,6 +420,7 @@ impl History {
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
+            self.letter_sectors += u64::from(kind == "letters" && !matches!(what, Rot::Bit));
             self.tell(format!("{what:?} of a file {kind} rots"));
         }
     }
