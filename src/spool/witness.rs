@@ -70,15 +70,17 @@ pub(in crate::spool) fn take_appended() -> Vec<Key> {
     with(|witness| std::mem::take(&mut witness.appended))
 }
 
-/// The records of the newest segment of the folder.
-pub(in crate::spool) fn in_newest_segment() -> BTreeSet<Key> {
+/// The records of the newest segment of each folder.
+pub(in crate::spool) fn in_newest_segments() -> BTreeSet<Key> {
     with(|witness| {
-        let own = witness.places.iter();
-        let own = own.filter(|((folder, ..), _)| *folder == witness.folder);
-        let newest = own.clone().map(|((_, id, _), _)| *id).max();
-        own.filter(|((_, id, _), _)| Some(*id) == newest)
-            .map(|(_, key)| *key)
-            .collect()
+        let mut newest = BTreeMap::new();
+        // In ascending order: the last one of a folder is its newest.
+        for (folder, id, _) in witness.places.keys() {
+            newest.insert(folder, *id);
+        }
+        let places = witness.places.iter();
+        let places = places.filter(|((folder, id, _), _)| newest.get(folder) == Some(id));
+        places.map(|(_, key)| *key).collect()
     })
 }
 

@@ -192,6 +192,7 @@ impl BacklogReader {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Reached::End),
+            // Not a file of frames, or not any more.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 // The second time nothing is left of it.
                 let is_skipped = cursor.offset >= end;
@@ -210,7 +211,12 @@ impl BacklogReader {
 
     fn reader_at(&self, path: &Path, cursor: ReadCursor) -> io::Result<FrameReader> {
         let ordinal = cursor.position.ordinal;
-        FrameReader::open_at(path, self.folder.keys(), cursor.offset, ordinal)
+        let reader = FrameReader::open_at(path, self.folder.keys(), cursor.offset, ordinal)?;
+        // A start cuts off a segment to which nothing was written.
+        match reader.is_blank()? {
+            true => Err(io::ErrorKind::InvalidData.into()),
+            false => Ok(reader),
+        }
     }
 
     /// Keeps a segment that cannot be read whole.

@@ -26,6 +26,9 @@ fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
 pub(super) fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
     let mut reader = FrameReader::open(path, keys)?;
     let end = reader.length()?;
+    if reader.is_blank()? {
+        return Ok(0..end);
+    }
     loop {
         match reader.next(end)? {
             NextFrame::Torn(at) => return Ok(at..end),

@@ -71,7 +71,9 @@ pub(super) struct History {
     pub(super) rotten: u64,
     /// Sectors that changed by themselves.
     pub(super) sectors: u64,
-    /// Those of files of dead letters among them.
+    /// Bits and sectors of the files of numbers.
+    chain_damage: u64,
+    /// Sectors of files of dead letters.
     pub(super) letter_sectors: u64,
     pub(super) power_failures: u64,
     /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
@@ -119,6 +121,7 @@ impl History {
             exchange: 0,
             rotten: 0,
             sectors: 0,
+            chain_damage: 0,
             letter_sectors: 0,
             power_failures: 0,
             unsaid: 0,
@@ -420,6 +423,13 @@ impl History {
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
+            if path.ends_with(chain_file::FILE_NAME) {
+                self.chain_damage += 1;
+                // Both copies of the note may be lost.
+                if self.chain_damage > 1 {
+                    self.unnoted.extend(witness::in_newest_segments());
+                }
+            }
             self.letter_sectors += u64::from(kind == "letters" && !matches!(what, Rot::Bit));
             self.tell(format!("{what:?} of a file {kind} rots"));
         }
@@ -508,7 +518,7 @@ impl History {
     /// fails before, a sector that is lost at the end of the segment looks like an interrupted write.
     fn forget_unnoted(&mut self) {
         if !simulated::is_synced(&self.folder.join(chain_file::FILE_NAME)) {
-            self.unnoted.extend(witness::in_newest_segment());
+            self.unnoted.extend(witness::in_newest_segments());
         }
     }
 

@@ -3,6 +3,7 @@
 use super::samples::sample_record;
 use super::*;
 use crate::spool::disk::simulated;
+use crate::spool::eviction::{DropReason, Dropped, Evicted, UnreadSegment};
 use crate::spool::frames::format::HEADER;
 use crate::spool::frames::tests::{append_to, segment_of, to_first_format};
 use crate::spool::segment_index::RecordPosition;
@@ -343,4 +344,44 @@ fn the_key_of_a_file_that_lost_its_header_is_unknown() {
     }
     let expected = [(NeededKey::None, 2), (NeededKey::Unknown, 1)];
     assert_eq!(files_by_key(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_segment_whose_every_sector_is_lost_is_reported() {
+    for newer in [false, true] {
+        let left = left_behind(5).await;
+        let first = segment::path(left.path(), 1);
+        let bytes = std::fs::read(&first).unwrap();
+        std::fs::write(&first, vec![0; bytes.len()]).unwrap();
+        if newer {
+            std::fs::write(segment::path(left.path(), 2), bytes).unwrap();
+        }
+        let again = World::open(left.path(), BOUNDS, 200);
+        eventually(|| again.spool.waiting() == 0).await;
+        let lost = again.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+        assert_eq!(lost, 1.0, "one at least; a newer segment: {newer}");
+        assert_eq!(files(left.path(), "damaged"), 1);
+        let expected = if newer { 0..5 } else { 0..0 };
+        assert!(exchanges(&again.close().await).into_iter().eq(expected));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_segment_that_is_dropped_without_its_end_counts_one_record_at_least() {
+    let left = left_behind(5).await;
+    let first = segment::path(left.path(), 1);
+    let mut bytes = std::fs::read(&first).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0);
+    std::fs::write(&first, bytes).unwrap();
+    let unread = UnreadSegment {
+        known: 4,
+        reason: DropReason::Full,
+    };
+    let evicted = Evicted {
+        segment: 1,
+        unread: Some(unread),
+    };
+    let lost = evicted.count_lost(left.path()).unwrap();
+    assert_eq!(lost, Dropped::new(DropReason::Full, 1));
 }
