@@ -81,7 +81,7 @@ impl Evicted {
             return Ok(None);
         };
         let lost = match count_frames(&segment::path(folder, self.segment)) {
-            // A lost end does not tell how many it had: it was one at least.
+            // More are known than are left in a file without its end.
             Ok((frames, is_whole)) => frames.saturating_sub(unread.known).max((!is_whole).into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) if are_too_many_open(&error) => return Err(error),
@@ -110,8 +110,9 @@ fn count_frames(path: &Path) -> io::Result<(u64, bool)> {
                 frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
             }
             NextFrame::Damaged(place) => is_whole &= place.end < end,
-            NextFrame::Torn(_) => return Ok((frames, false)),
-            NextFrame::End => return Ok((frames, is_whole)),
+            // It is not known how many the end had: it was one at least.
+            NextFrame::Torn(_) => return Ok((frames + 1, false)),
+            NextFrame::End => return Ok((frames + u64::from(!is_whole), is_whole)),
         }
     }
 }
