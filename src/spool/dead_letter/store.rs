@@ -96,6 +96,10 @@ impl DeadLetterStore {
 
     fn rewrite(&mut self, metrics: &Metrics) -> io::Result<()> {
         // Damage is counted, and the file kept, before it is written again without it.
+        self.reload();
+        for files in &mut self.classes {
+            files.read_refused(&self.folder)?;
+        }
         self.keep_damaged(metrics)?;
         for class in RefusalClass::ALL {
             for name in [class.older(), class.newer()] {

@@ -212,8 +212,8 @@ impl History {
     /// The next process gets a folder of its own, now and then, and takes over what is left in this one.
     fn may_hand_over(&mut self) {
         if self.chance.once_in(4) && self.left.is_none() {
-            let others = FOLDERS.map(PathBuf::from).into_iter();
-            let next = others.filter(|other| *other != self.folder).next().unwrap();
+            let mut others = FOLDERS.map(PathBuf::from).into_iter();
+            let next = others.find(|other| *other != self.folder).unwrap();
             self.tell(format!("the next process is in {}", next.display()));
             self.folder = next;
         }
