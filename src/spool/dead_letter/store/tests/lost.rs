@@ -152,3 +152,23 @@ fn contract_23_letters_that_this_user_must_not_read_are_said_to_be_lost_and_kept
     assert_eq!((kept.len(), records), (1, 3));
     simulated::stop();
 }
+
+#[test]
+fn contract_23_damage_that_comes_before_a_rewrite_with_another_key_is_counted() {
+    let folder = folder();
+    let (path, _) = file_of_letters(&folder, 5);
+    let keys = Keyring::new(Some(FileKey::of(1).into()), Vec::new());
+    let folder_of_keys = SpoolFolder::new(folder.path(), keys.into());
+    let mut store = DeadLetterStore::open(&folder_of_keys, 1 << 20);
+    let damaged = damage_first(&path);
+    let metrics = Metrics::new().unwrap();
+    store.use_current_key(&metrics).unwrap();
+    assert_ne!(std::fs::read(&path).unwrap(), damaged, "it is encrypted");
+    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    let kept = damage::kept_files(folder.path()).unwrap();
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|path| std::fs::read(path).unwrap())
+        .collect();
+    assert_eq!(kept, [damaged]);
+}
