@@ -327,8 +327,10 @@ impl Writer {
         }
         // The numbers in a removed file are remembered without it.
         self.note_sequence(latest);
-        let synced = self.core.sequence_file().sync();
-        synced.unwrap_or_else(|error| self.core.log_disk_error(&error));
+        match self.core.sequence_file().sync() {
+            Ok(()) => self.unsynced_note = None,
+            Err(error) => self.core.log_disk_error(&error),
+        }
         while let Some(evicted) = self.upkeep.evicted.front() {
             match evicted.count_lost(&self.folder) {
                 Ok(lost) => self.core.log_dropped(lost),

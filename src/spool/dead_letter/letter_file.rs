@@ -43,6 +43,8 @@ pub(super) struct FileUsage {
     pub(super) damage: LetterDamage,
     /// How much of the damage is counted. It goes with the file, whatever name that gets.
     counted: LetterDamage,
+    /// It has damage, and could not be kept.
+    must_be_kept: bool,
     /// None if the file is missing.
     identity: Option<Identity>,
     access: Access,
@@ -183,6 +185,17 @@ fn is_current(format: Format, keys: &Keyring) -> bool {
     format == Format::Empty || format.key() == keys.current().map(SpoolKey::id)
 }
 
+/// Whether no file has to be written again: it has the current key, or is missing, or is no file of letters.
+pub(super) fn has_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<bool> {
+    match FrameReader::open(path, spool.keys()) {
+        // What is no file of letters is set aside by whoever writes it.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
+            Ok(true)
+        }
+        opened => Ok(is_current(opened?.format(), spool.keys())),
+    }
+}
+
 /// Writes the whole letters of a file again with the current key if it has another one.
 pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()> {
     let keys = spool.keys();
@@ -194,14 +207,10 @@ pub(super) fn use_current_key(path: &Path, spool: &SpoolFolder) -> io::Result<()
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut reader = match FrameReader::open(path, keys) {
-        Ok(reader) if is_current(reader.format(), keys) => return Ok(()),
-        // What is no file of letters is set aside by whoever writes it.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData) => {
-            return Ok(());
-        }
-        opened => opened?,
-    };
+    if has_current_key(path, spool)? {
+        return Ok(());
+    }
+    let mut reader = FrameReader::open(path, keys)?;
     // No replay takes the file meanwhile.
     let lock = files::try_lock(&incoming::create_folder(spool)?)?;
     let _lock = lock.ok_or(ErrorKind::WouldBlock)?;
@@ -289,6 +298,7 @@ impl FileUsage {
         let is_same = |other: &&Self| usage.identity.is_some() && other.identity == usage.identity;
         if let Some(before) = before.iter().find(is_same) {
             usage.counted = before.counted;
+            usage.must_be_kept = before.must_be_kept;
         }
         usage
     }
@@ -316,16 +326,17 @@ impl FileUsage {
 
     /// Counts what is damaged in the file since it was last looked at, and keeps the file.
     pub(super) fn keep_damaged(&mut self, path: &Path, metrics: &Metrics) -> io::Result<()> {
-        // Said once, whether or not it can be kept.
+        // Counted once, whether or not it can be kept.
         let before = std::mem::replace(&mut self.counted, self.damage);
         let bytes = self.damage.bytes.saturating_sub(before.bytes);
         let count = self.damage.letters.saturating_sub(before.letters);
         if count > 0 {
             SpoolRecordsDamaged { file: path, count }.emit(metrics);
         }
+        self.must_be_kept |= bytes > 0;
         let kept = match self.access {
             Access::Denied => damage::set_aside(path, bytes, metrics),
-            Access::Granted | Access::Refused(_) if bytes == 0 => return Ok(()),
+            Access::Granted | Access::Refused(_) if !self.must_be_kept => return Ok(()),
             Access::Granted | Access::Refused(_) => damage::keep(path, bytes, metrics),
         };
         match kept {
@@ -333,6 +344,7 @@ impl FileUsage {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
+        self.must_be_kept = false;
         if let Access::Denied = self.access {
             *self = Self::default();
         }

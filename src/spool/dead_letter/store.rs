@@ -82,7 +82,9 @@ impl DeadLetterStore {
         let rewritten = self.rewrite(metrics);
         // A replay that is at work has soon ended.
         let is_soon = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
-        if rewritten.as_ref().is_err_and(|error| !is_soon(error)) {
+        if rewritten.as_ref().is_err_and(is_soon) {
+            self.next_rewrite = Instant::now() + CHECK_INTERVAL;
+        } else if rewritten.is_err() {
             self.next_rewrite = Instant::now() + REWRITE_INTERVAL;
             for class in RefusalClass::ALL {
                 letter_file::leave_to_import(&self.folder.join(class.newer()), &self.folder)?;
@@ -95,6 +97,10 @@ impl DeadLetterStore {
     }
 
     fn rewrite(&mut self, metrics: &Metrics) -> io::Result<()> {
+        if self.is_current()? {
+            self.has_current_key = true;
+            return Ok(());
+        }
         // Damage is counted, and the file kept, before it is written again without it.
         self.reload();
         for files in &mut self.classes {
@@ -109,6 +115,18 @@ impl DeadLetterStore {
         self.has_current_key = true;
         self.reload();
         Ok(())
+    }
+
+    /// Whether no file has another key.
+    fn is_current(&self) -> io::Result<bool> {
+        for class in RefusalClass::ALL {
+            for name in [class.older(), class.newer()] {
+                if !letter_file::has_current_key(&self.folder.join(name), &self.folder)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Writes these letters and those that a failure left waiting.

@@ -8,7 +8,8 @@ use super::keyring::KeyId;
 /// How the frames of a file are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The file ends within its header: its process ended before it wrote a frame.
+    /// The file ends within its header, or is nothing but zeros: its process ended before it wrote a frame, or what it
+    /// wrote is lost.
     Empty,
     /// The format of versions up to 4.1.
     First,

@@ -164,6 +164,8 @@ struct OpenFile {
     end: u64,
     /// The number of frames up to where it was read.
     frames: u32,
+    /// It has damage, and could not be kept.
+    must_be_kept: bool,
 }
 
 impl IncomingReader {
@@ -189,8 +191,12 @@ impl IncomingReader {
     }
 
     fn try_step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) -> io::Result<()> {
-        if let Some(path) = self.accepted.take() {
-            disk::remove(&path)?;
+        if let Some(path) = &self.accepted {
+            match disk::remove(path) {
+                // Its records are in the spool: it is not accepted again.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => self.accepted = None,
+            }
         }
         if self.open.is_none() && self.next_scan <= Instant::now() {
             self.next_scan = Instant::now() + SCAN_INTERVAL;
@@ -217,6 +223,7 @@ impl IncomingReader {
                         reader,
                         end,
                         frames: 0,
+                        must_be_kept: false,
                     }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -251,23 +258,35 @@ impl OpenFile {
                         Some(record) => accept(record),
                         None => {
                             let bytes = frame.place.end - frame.place.start;
-                            damage::keep(&self.path, bytes, metrics)?;
+                            self.keep(bytes, metrics)?;
                         }
                     }
                 }
+                NextFrame::End if self.must_be_kept => {
+                    self.keep(0, metrics)?;
+                    return Ok(true);
+                }
                 NextFrame::End => return Ok(true),
                 NextFrame::Damaged(place) => {
-                    damage::keep(&self.path, place.end - place.start, metrics)?;
                     self.lost(self.reader.is_uncounted(&place, self.end).into(), metrics);
+                    self.keep(place.end - place.start, metrics)?;
                 }
                 // The file was whole when it was published.
                 NextFrame::Torn(at) => {
-                    damage::keep(&self.path, self.end - at, metrics)?;
                     self.lost(1, metrics);
+                    self.keep(self.end - at, metrics)?;
                 }
             }
         }
         Ok(false)
+    }
+
+    /// Keeps the file, of which so many bytes cannot be read.
+    fn keep(&mut self, bytes: u64, metrics: &Metrics) -> io::Result<()> {
+        self.must_be_kept = true;
+        damage::keep(&self.path, bytes, metrics)?;
+        self.must_be_kept = false;
+        Ok(())
     }
 
     /// Counts a frame; the ones between it and the frame before are lost.
