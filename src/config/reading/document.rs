@@ -166,6 +166,13 @@ mod tests {
     }
 
     #[test]
+    fn a_key_with_control_characters_is_named_on_one_line() {
+        let text = "\"a\\n\\e\": 1\n\"a\\n\\e\": 2\n";
+        let expected = ["f:2: a\\n\\u{1b}: is set twice; allowed: once in its group"];
+        assert_eq!(problems(text), expected);
+    }
+
+    #[test]
     fn an_empty_file_is_an_empty_document() {
         for text in [
             "",

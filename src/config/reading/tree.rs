@@ -263,6 +263,8 @@ fn depth(node: &Node) -> usize {
 /// A key as text; no known key is anything else, so other shapes only need a name to be refused by.
 fn key_text(value: Value) -> String {
     match value {
+        // A problem that names it is one line.
+        Value::Text(text) if text.contains(char::is_control) => text.escape_debug().to_string(),
         Value::Text(text) | Value::Number(text) => text,
         Value::Flag(flag) => flag.to_string(),
         other => format!("({})", other.shape()),

@@ -19,6 +19,9 @@ pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Vec<u8>
     read_body(request.into_body(), max_bytes).await
 }
 
+/// Memory for a body before more of it has come than this.
+const FIRST_BYTES: usize = 64 * 1024;
+
 /// The whole of a body, in one copy: where its length is announced it is read to its place.
 pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
     let announced = body.size_hint().lower();
@@ -26,7 +29,9 @@ pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Vec<u8>, Api
         return Err(ApiError::TooLarge(max_bytes));
     }
     let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let mut bytes = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
+    let announced = usize::try_from(announced).unwrap_or(0);
+    // Whoever announces a body and sends none of it takes no memory.
+    let mut bytes = Vec::with_capacity(announced.min(FIRST_BYTES));
     let mut body = Limited::new(body, limit);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -39,6 +44,9 @@ pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Vec<u8>, Api
             }
         })?;
         if let Ok(data) = frame.into_data() {
+            if bytes.len() + data.len() > bytes.capacity() {
+                bytes.reserve_exact(announced.saturating_sub(bytes.len()));
+            }
             bytes.extend_from_slice(&data);
         }
     }
