@@ -61,7 +61,7 @@ impl Keyring {
         self.current.as_ref()
     }
 
-    pub(in crate::spool) fn all(&self) -> impl Iterator<Item = &SpoolKey> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &SpoolKey> {
         self.current.iter().chain(&self.older)
     }
 

@@ -120,7 +120,7 @@ impl FrameReader {
 
     /// Whether a file that is longer than its header holds nothing but zeros: it had grown before its bytes came, or
     /// they are lost.
-    pub(in crate::spool) fn is_blank(&self) -> io::Result<bool> {
+    pub(crate) fn is_blank(&self) -> io::Result<bool> {
         Ok(self.format == Format::Empty && self.length()? > HEADER)
     }
 
