@@ -76,6 +76,8 @@ pub(super) struct History {
     /// Sectors of files of dead letters.
     pub(super) letter_sectors: u64,
     pub(super) power_failures: u64,
+    /// Files of version 4.1 were there: a wrong bit in one may hide the record behind it, which is counted.
+    pub(super) had_version_4_1: bool,
     /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
     /// killed.
     pub(super) unsaid: u64,
@@ -124,6 +126,7 @@ impl History {
             chain_damage: 0,
             letter_sectors: 0,
             power_failures: 0,
+            had_version_4_1: false,
             unsaid: 0,
             sync_failures: 0,
             told: Vec::new(),
@@ -162,6 +165,7 @@ impl History {
         let no_links = self.chance.once_in(4);
         simulated::set_faults(|faults| faults.no_links = no_links);
         if self.chance.once_in(4) {
+            self.had_version_4_1 = true;
             self.run_version_4_1().await;
         }
         self.is_encrypted = self.chance.once_in(3);

@@ -83,7 +83,8 @@ impl History {
             self.broken.push(broken);
         }
         let others = said - (damaged(&self.metrics) - damaged_before);
-        if missing.len() as u64 > others + self.rotten + self.unsaid {
+        let by_bits = others + self.rotten + self.unsaid;
+        if missing.len() as u64 > by_bits && !self.had_version_4_1 {
             let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
             self.broken.push(broken);
         }
