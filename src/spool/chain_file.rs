@@ -3,7 +3,7 @@
 //! sector, so that neither a damaged block nor a lost sector costs the gateway's id or a number.
 
 use super::disk::{self, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
@@ -104,7 +104,7 @@ impl WrittenUpTo {
 /// with the same configuration, whose records it may hold. No client knows their ids.
 ///
 /// # Errors
-/// When the system does not let a folder's file be read now.
+/// When the system does not let a folder or its file be read now.
 pub(super) fn known_gateways(file: &Path) -> io::Result<Vec<Uuid>> {
     let mut folder = file.parent().unwrap_or(file);
     let is_inside = |folder: &Path| {
@@ -116,22 +116,32 @@ pub(super) fn known_gateways(file: &Path) -> io::Result<Vec<Uuid>> {
         folder = folder.parent().unwrap_or(folder);
         folders.push(folder.to_owned());
     }
-    folders.extend(beside(folder));
+    folders.extend(beside(folder)?);
     let found = folders.iter().map(|it| match gateway_of(it) {
         // The folder of another user's process.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
         found => found,
     });
     found.filter_map(Result::transpose).collect()
 }
 
-fn beside(folder: &Path) -> Vec<PathBuf> {
-    let mut found = disk::list(folder).unwrap_or_default();
+fn beside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = match disk::list(folder) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::PermissionDenied
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
+        found => found?,
+    };
     found.retain(|path| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.starts_with(BESIDE))
     });
-    found
+    Ok(found)
 }
 
 /// Whether a file is one of these that was kept because it was damaged.
@@ -154,7 +164,7 @@ pub(super) fn gateway_of(folder: &Path) -> io::Result<Option<Uuid>> {
 fn open(folder: &Path) -> io::Result<Option<File>> {
     match disk::open(&folder.join(FILE_NAME)) {
         Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(None),
+            ErrorKind::NotFound | ErrorKind::InvalidData => Ok(None),
             _ => Err(error),
         },
         Ok(file) => Ok(Some(file)),

@@ -38,7 +38,7 @@ pub use self::core::{Receipt, SpoolBounds};
 pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
 pub use delivery::{Delivery, PendingAttachments};
 pub use folder::SpoolFolder;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub use frames::fuzzing;
 pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;

@@ -1,4 +1,4 @@
-//! The descriptions of files for fuzz/fuzz_targets/attachments.rs, read as the gateway reads them. In no other build.
+//! The descriptions of files for fuzz/fuzz_targets/attachments.rs, read as the gateway reads them. Only builds for fuzzing and tests have it.
 
 use super::descriptor::{self, Descriptor, Source};
 use url::Url;

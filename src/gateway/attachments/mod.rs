@@ -7,7 +7,7 @@ mod budget;
 mod descriptor;
 mod fetch;
 mod file_error;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod guard;
 mod job;

@@ -190,8 +190,9 @@ impl OpenFile {
         Ok(())
     }
 
-    fn finish(&self, metrics: &Metrics) -> io::Result<()> {
-        let (file, count) = (&self.path, self.damaged_letters);
+    fn finish(&mut self, metrics: &Metrics) -> io::Result<()> {
+        // Once, however often this is tried.
+        let (file, count) = (&self.path, std::mem::take(&mut self.damaged_letters));
         if count > 0 {
             SpoolRecordsDamaged { file, count }.emit(metrics);
         }

@@ -51,6 +51,11 @@ pub(crate) fn is_kept_name(path: &Path) -> bool {
 /// Keeps a file of which so many bytes cannot be read, beside the one that is still read.
 pub(crate) fn keep(path: &Path, bytes: u64, metrics: &Metrics) -> io::Result<()> {
     SpoolDamaged { file: path, bytes }.emit(metrics);
+    keep_unreported(path)
+}
+
+/// The same for damage that is reported later.
+pub(crate) fn keep_unreported(path: &Path) -> io::Result<()> {
     // Since an earlier part of it, or an earlier start.
     if is_kept(path)? {
         return Ok(());

@@ -1,5 +1,5 @@
 //! The files of frames for fuzz/fuzz_targets/spool_frames.rs: written as the spool writes them, read as it reads
-//! them. In no other build.
+//! them. Only builds for fuzzing and tests have it.
 
 use super::keyring::Keyring;
 use super::reader::{FrameReader, NextFrame};

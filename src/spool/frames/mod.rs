@@ -8,7 +8,7 @@ pub(crate) mod damage;
 pub(crate) mod file_format;
 pub(crate) mod first_format;
 pub(crate) mod format;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub(crate) mod keyring;
 mod lost_header;

@@ -77,6 +77,7 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
         return Ok(repaired);
     }
     match FrameReader::open(path, incoming.keys()) {
+        Ok(reader) if reader.is_blank()? => leave_unreadable(path),
         Ok(reader) => put_back(path, reader, incoming),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => leave_unreadable(path),
         Err(error) if MissingKey::is_in(&error) => {
@@ -87,7 +88,7 @@ fn repair_file(path: &Path, incoming: &SpoolFolder) -> io::Result<Repaired> {
     }
 }
 
-/// Renames a file that is not one of frames, unless a later version may have written it, and read it again.
+/// Renames a file that has no frames, unless a later version may have written it, and read it again.
 fn leave_unreadable(path: &Path) -> io::Result<Repaired> {
     let mut repaired = Repaired {
         unreadable_bytes: disk::about(path)?.bytes,

@@ -7,7 +7,7 @@ use super::incoming::{self, IncomingFile};
 use super::keys::check_keys;
 use super::{SpoolError, lock, salvage, segments, torn_end};
 use crate::observe::Metrics;
-use crate::observe::events::SpoolRecordsDamaged;
+use crate::observe::events::{SpoolDamaged, SpoolRecordsDamaged};
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
@@ -111,85 +111,99 @@ fn move_records(
 ) -> io::Result<u64> {
     // One file for all segments keeps their order.
     let mut file = IncomingFile::create(incoming)?;
+    let mut damaged = Vec::new();
     for id in ids {
         // The last write of a process that was killed is not damage.
         let may_be_torn = Some(id) == ids.last();
         let may_be_torn = may_be_torn && torn_end::may_be_torn(from, *id)?;
-        copy_unacked(from, *id, may_be_torn, &mut file, metrics)?;
+        let mut segment = TakenSegment::new(from, *id);
+        segment.copy_unacked(may_be_torn, &mut file)?;
+        damaged.push(segment);
     }
     // The numbers in the files that are removed are remembered without them, and whether their process ended in order.
     let newest = Latest::in_segments(from, ids)?;
     let (numbers, next) = SequenceFile::open(from, newest, metrics)?;
     numbers.close(next.is_cut_unreported())?;
-    file.publish()
-}
-
-/// Copies the unacknowledged frames of a segment. A segment that cannot be read whole is kept beside it.
-fn copy_unacked(
-    from: &SpoolFolder,
-    id: SegmentId,
-    may_be_torn: bool,
-    out: &mut IncomingFile,
-    metrics: &Metrics,
-) -> io::Result<()> {
-    let mut segment = TakenSegment {
-        path: segment::path(from, id),
-        acked: HashSet::new(),
-        metrics,
-    };
-    let mut reader = match FrameReader::open(&segment.path, from.keys()) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return segment.give_up(),
-        opened => opened?,
-    };
-    if reader.is_blank()? && !may_be_torn {
-        return segment.give_up();
-    }
-    segment.acked.extend(ack_log::read(from, id)?.ordinals);
-    // Versions up to 4.1 left torn ends as they were.
-    let may_be_torn = may_be_torn || !reader.format().has_ordinals();
-    let (end, mut expected) = (reader.length()?, 0);
-    loop {
-        let (damaged, missing) = match reader.next(end)? {
-            NextFrame::Whole(frame) => {
-                let ordinal = frame.ordinal;
-                if !ordinal.is_some_and(|ordinal| segment.acked.contains(&ordinal)) {
-                    out.append(&frame.content)?;
-                }
-                let missing = expected..ordinal.unwrap_or(expected);
-                expected = expected.max(missing.end.saturating_add(1));
-                (0, missing)
-            }
-            NextFrame::Damaged(place) => {
-                let missing = match reader.format().has_ordinals() {
-                    _ if place.end == end => segment.missing_end(expected),
-                    // The next frame tells how many were damaged.
-                    true => 0..0,
-                    // It was one at least.
-                    false => expected..expected + 1,
-                };
-                (place.end - place.start, missing)
-            }
-            NextFrame::Torn(at) if !may_be_torn => (end - at, segment.missing_end(expected)),
-            NextFrame::End | NextFrame::Torn(_) => return Ok(()),
-        };
-        segment.report(damaged, missing)?;
-    }
+    let count = file.publish()?;
+    // Not before: an attempt that fails is made again, and finds the same.
+    damaged.iter().for_each(|segment| segment.report(metrics));
+    Ok(count)
 }
 
 /// A segment that is taken over.
 struct TakenSegment<'a> {
+    folder: &'a SpoolFolder,
+    id: SegmentId,
     path: PathBuf,
     acked: HashSet<u32>,
-    metrics: &'a Metrics,
+    /// Bytes of each damaged part.
+    damaged: Vec<u64>,
+    /// Records that were not acknowledged and are lost, as far as it is known.
+    lost: u64,
 }
 
-impl TakenSegment<'_> {
+impl<'a> TakenSegment<'a> {
+    fn new(folder: &'a SpoolFolder, id: SegmentId) -> Self {
+        Self {
+            folder,
+            id,
+            path: segment::path(folder, id),
+            acked: HashSet::new(),
+            damaged: Vec::new(),
+            lost: 0,
+        }
+    }
+
+    /// Copies the unacknowledged frames. A segment that cannot be read whole is kept beside it.
+    fn copy_unacked(&mut self, may_be_torn: bool, out: &mut IncomingFile) -> io::Result<()> {
+        let mut reader = match FrameReader::open(&self.path, self.folder.keys()) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return self.give_up(),
+            opened => opened?,
+        };
+        if reader.is_blank()? && !may_be_torn {
+            return self.give_up();
+        }
+        self.acked = ack_log::read(self.folder, self.id)?
+            .ordinals
+            .into_iter()
+            .collect();
+        // Versions up to 4.1 left torn ends as they were.
+        let may_be_torn = may_be_torn || !reader.format().has_ordinals();
+        let (end, mut expected) = (reader.length()?, 0);
+        loop {
+            let (damaged, missing) = match reader.next(end)? {
+                NextFrame::Whole(frame) => {
+                    let ordinal = frame.ordinal;
+                    if !ordinal.is_some_and(|ordinal| self.acked.contains(&ordinal)) {
+                        out.append(&frame.content)?;
+                    }
+                    let missing = expected..ordinal.unwrap_or(expected);
+                    expected = expected.max(missing.end.saturating_add(1));
+                    (0, missing)
+                }
+                NextFrame::Damaged(place) => {
+                    let missing = match reader.format().has_ordinals() {
+                        _ if place.end == end => self.missing_end(expected),
+                        // The next frame tells how many were damaged.
+                        true => 0..0,
+                        // It was one at least.
+                        false => expected..expected + 1,
+                    };
+                    (place.end - place.start, missing)
+                }
+                NextFrame::Torn(at) if !may_be_torn => (end - at, self.missing_end(expected)),
+                NextFrame::End | NextFrame::Torn(_) => return Ok(()),
+            };
+            self.add_damage(damaged, missing)?;
+        }
+    }
+
     /// Keeps a file that is not one of frames, and counts a record: it had one at least.
-    fn give_up(&self) -> io::Result<()> {
-        self.count_lost(0..1);
+    fn give_up(&mut self) -> io::Result<()> {
         #[cfg(test)]
         witness::gives_up_from(self.position(0));
-        damage::keep(&self.path, disk::about(&self.path)?.bytes, self.metrics)
+        let bytes = disk::about(&self.path)?.bytes;
+        self.add_damage(bytes, 0..1)
     }
 
     /// The records from this one on that are missing with the end of the file: one at least that is not acknowledged.
@@ -198,37 +212,40 @@ impl TakenSegment<'_> {
         from..first.unwrap_or(from).saturating_add(1)
     }
 
-    /// Keeps the file if bytes of it are damaged, and counts the missing records.
-    fn report(&self, damaged: u64, missing: Range<u32>) -> io::Result<()> {
-        if damaged > 0 {
-            damage::keep(&self.path, damaged, self.metrics)?;
+    /// Keeps the file if bytes of it are damaged, and counts those of the missing records that were not acknowledged.
+    fn add_damage(&mut self, bytes: u64, missing: Range<u32>) -> io::Result<()> {
+        if bytes > 0 {
+            damage::keep_unreported(&self.path)?;
+            self.damaged.push(bytes);
         }
         #[cfg(test)]
         {
             let positions = missing.clone().map(|ordinal| self.position(ordinal));
             positions.for_each(witness::gives_up);
-            if damaged > 0 && !missing.is_empty() {
+            if bytes > 0 && !missing.is_empty() {
                 // How many there were behind it is not known.
                 witness::gives_up_from(self.position(missing.start));
             }
         }
-        self.count_lost(missing);
+        let lost = missing.filter(|ordinal| !self.acked.contains(ordinal));
+        self.lost += lost.count() as u64;
         Ok(())
     }
 
-    /// Counts those of the missing records that were not acknowledged.
-    fn count_lost(&self, missing: Range<u32>) {
-        let lost = missing.filter(|ordinal| !self.acked.contains(ordinal));
-        let (file, count) = (&self.path, lost.count() as u64);
-        if count > 0 {
-            SpoolRecordsDamaged { file, count }.emit(self.metrics);
+    fn report(&self, metrics: &Metrics) {
+        let file = &self.path;
+        for &bytes in &self.damaged {
+            SpoolDamaged { file, bytes }.emit(metrics);
+        }
+        if self.lost > 0 {
+            let count = self.lost;
+            SpoolRecordsDamaged { file, count }.emit(metrics);
         }
     }
 
     #[cfg(test)]
     fn position(&self, ordinal: u32) -> RecordPosition {
-        let name = self.path.file_name().and_then(|name| name.to_str());
-        let segment = name.and_then(segment::id_of).unwrap_or_default();
+        let segment = self.id;
         RecordPosition { segment, ordinal }
     }
 }

@@ -1,30 +1,22 @@
 //! One simulated history: what happens to a spool, and what is left of the promises in the end.
-//!
-//! Long because: each kind of step is a few lines, and all of them change the same history.
+
+mod restarts;
+mod steps;
 
 use super::backend::{Backend, Mood};
 use super::losses::{damaged, lost};
-
-use crate::backend::{Record, RecordContext};
-use crate::config::key_file::FileKey;
 use crate::observe::Metrics;
-use crate::spool::chain_file;
 use crate::spool::dead_letter::files;
-use crate::spool::disk::simulated::{self, Chance, Faults, Rot};
+use crate::spool::disk::simulated::{self, Chance, Faults};
 use crate::spool::frames::keyring::Keyring;
-use crate::spool::frames::reader::{FrameReader, NextFrame};
-use crate::spool::frames::tests::in_first_format;
 use crate::spool::lease::Lease;
-use crate::spool::recovery::{self, incoming, takeover};
-use crate::spool::tests::record;
-use crate::spool::witness::{self, Key, key};
+use crate::spool::recovery::incoming;
+use crate::spool::witness::{self, Key};
 use crate::spool::writer::{Round, Writer};
-use crate::spool::{Receipt, Spool, SpoolBounds, SpoolFolder, disk, segment};
-use monitor_model::{RecordId, Secret, Stage};
+use crate::spool::{Receipt, Spool, SpoolBounds, SpoolFolder};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -192,60 +184,6 @@ impl History {
         self.judge();
     }
 
-    /// A process of version 4.1 is killed with records on disk.
-    async fn run_version_4_1(&mut self) {
-        let mut process = self.open().await;
-        self.push(&process);
-        self.push(&process);
-        self.round(&mut process);
-        process.delivery.abort();
-        let _ = process.delivery.await;
-        self.waiting.clear();
-        for id in recovery::segments(&self.folder).unwrap() {
-            let path = segment::path(&self.folder, id);
-            let bytes = in_first_format(contents(&path));
-            disk::remove(&path).unwrap();
-            let mut file = disk::create_new(&path).unwrap();
-            file.write_all(&bytes).unwrap();
-            file.sync().unwrap();
-        }
-        disk::sync_folder(&self.folder).unwrap();
-        self.tell("version 4.1 was killed");
-    }
-
-    /// The next process gets a folder of its own, now and then, and takes over what is left in this one.
-    fn may_hand_over(&mut self) {
-        if self.chance.once_in(4) && self.left.is_none() {
-            let mut others = FOLDERS.map(PathBuf::from).into_iter();
-            let next = others.find(|other| *other != self.folder).unwrap();
-            self.tell(format!("the next process is in {}", next.display()));
-            self.folder = next;
-        }
-    }
-
-    /// A start looks for what is left in the folders beside its own: the power may have brought files back.
-    fn find_left(&mut self) {
-        let other = FOLDERS.map(Path::new).into_iter();
-        let other = other.filter(|other| *other != self.folder);
-        self.left = other
-            .filter(|other| simulated::has_files(other))
-            .map(Path::to_owned)
-            .next();
-    }
-
-    /// The next process has another key, or none, and knows those before.
-    fn may_change_key(&mut self) {
-        if !self.is_encrypted || self.chance.once_in(2) {
-            return;
-        }
-        let older: Vec<_> = self.keys.all().cloned().collect();
-        let byte = u8::try_from(older.len() + 1).unwrap_or(u8::MAX);
-        let current = (!self.chance.once_in(5)).then(|| FileKey::of(byte).into());
-        let name = if current.is_some() { "another" } else { "no" };
-        self.tell(format!("{name} key is used"));
-        self.keys = Arc::new(Keyring::new(current, older));
-    }
-
     pub(super) fn spool_folder(&self) -> SpoolFolder {
         SpoolFolder::new(&self.folder, self.keys.clone())
     }
@@ -254,189 +192,6 @@ impl History {
     fn has_incoming(&self) -> bool {
         let records = incoming::ready_files(&incoming::folder(&self.folder)).unwrap_or_default();
         !records.is_empty() || !files::imported_files(&self.folder).is_empty()
-    }
-
-    fn take_over(&mut self) {
-        let Some(left) = &self.left else {
-            return;
-        };
-        witness::enter(left);
-        let taken = takeover::take_over(
-            left,
-            &self.spool_folder(),
-            &mut takeover::MovedSegments::default(),
-            &self.metrics,
-        );
-        witness::enter(&self.folder);
-        self.told.push(format!("taken over: {taken:?}"));
-        if taken.is_ok() {
-            self.left = None;
-        }
-    }
-
-    // --- What happens ---
-
-    async fn step(&mut self, mut process: Process) -> Process {
-        match self.chance.below(24) {
-            0..=5 => self.push(&process),
-            6 => self.lease(&mut process),
-            7 => self.end_lease(&mut process),
-            8..=13 => {
-                self.round(&mut process);
-            }
-            14..=16 => {
-                let ms = 1 + self.chance.below(3_000);
-                self.tell(format!("{ms} ms pass"));
-                tokio::time::sleep(Duration::from_millis(ms)).await;
-                simulated::move_clock(i64::try_from(ms).unwrap_or(0));
-            }
-            17 | 18 => {
-                let mood = Mood::ALL[chosen(&mut self.chance, Mood::ALL.len())];
-                self.tell(format!("the backend: {mood:?}"));
-                self.backend.set_mood(mood);
-            }
-            19 => self.fault(),
-            20 => self.rot(),
-            21 => {
-                let minutes = i64::try_from(self.chance.below(20)).unwrap_or(0) - 10;
-                self.tell(format!("the clock jumps by {minutes} minutes"));
-                simulated::move_clock(minutes * 60_000);
-            }
-            22 => return self.crash(process).await,
-            _ => return self.restart(process).await,
-        }
-        process
-    }
-
-    fn record(&mut self, stage: Stage) -> Record {
-        let length = chosen(&mut self.chance, 200);
-        let plain = record(self.exchange, stage);
-        let access_key = format!("key-{}", self.exchange % 3);
-        let context = RecordContext {
-            exchange: plain.context.exchange,
-            access_key: Secret::new(access_key),
-            application_id: None,
-            user_id: None,
-            session_id: None,
-            trace: None,
-        };
-        Record {
-            message: format!("{}-{}", self.exchange, "x".repeat(length)).into(),
-            context: Arc::new(context),
-            ..plain
-        }
-    }
-
-    fn push(&mut self, process: &Process) {
-        for _ in 0..=self.chance.below(3) {
-            self.exchange += 1;
-            for stage in [Stage::PreCall, Stage::PostCall] {
-                let record = self.record(stage);
-                let key = key(&record);
-                self.given.insert(key, record.message.to_string());
-                let receipt = process.spool.push(record);
-                self.tell(format!("{key:?} is pushed: {receipt:?}"));
-                self.wait_for(key, receipt);
-            }
-        }
-    }
-
-    fn wait_for(&mut self, key: Key, receipt: Receipt) {
-        // Nothing is promised of a record that is not accepted.
-        if receipt != Receipt::NEVER && !receipt.is_over_share() {
-            self.waiting.push((key, receipt));
-        }
-    }
-
-    fn lease(&mut self, process: &mut Process) {
-        self.exchange += 1;
-        let record = self.record(Stage::PreCall);
-        let key = key(&record);
-        self.given.insert(key, record.message.to_string());
-        self.tell(format!("{key:?} is leased"));
-        process.leases.push(process.spool.lease(record));
-    }
-
-    fn end_lease(&mut self, process: &mut Process) {
-        let Some(lease) = process.leases.pop() else {
-            return;
-        };
-        let key = lease.record().map(key);
-        match self.chance.below(3) {
-            0 => {
-                let receipt = lease.release();
-                self.tell(format!("{key:?} is released: {receipt:?}"));
-                if let Some(key) = key {
-                    self.wait_for(key, receipt);
-                }
-            }
-            1 => {
-                self.tell(format!("{key:?} was stored by its call"));
-                if let Some(record) = lease.record() {
-                    self.backend.store(record);
-                }
-                lease.delivered(RecordId::random());
-            }
-            _ => {
-                self.tell(format!("{key:?} is dropped"));
-                drop(lease);
-            }
-        }
-    }
-
-    fn fault(&mut self) {
-        let mut chance = self.chance.clone();
-        let what = match chance.below(5) {
-            0 => {
-                self.sync_failures += 1;
-                simulated::set_faults(|faults| faults.fails_sync = true);
-                "the next sync fails"
-            }
-            1 => {
-                simulated::set_faults(|faults| faults.lies = true);
-                "the next sync lies"
-            }
-            2 => {
-                let count = 1 + chance.below(4);
-                simulated::set_faults(|faults| faults.refused_opens = count);
-                "too many files are open"
-            }
-            3 => {
-                simulated::set_faults(|faults| faults.full = true);
-                "the disk is full"
-            }
-            _ => {
-                simulated::set_faults(|faults| faults.full = false);
-                "the disk has room"
-            }
-        };
-        self.chance = chance;
-        self.tell(what);
-    }
-
-    fn rot(&mut self) {
-        let what = match self.chance.below(4) {
-            0 => Rot::Sector(512),
-            1 => Rot::Sector(4_096),
-            _ => Rot::Bit,
-        };
-        if let Some(path) = simulated::rot(what) {
-            match what {
-                Rot::Bit => self.rotten += 1,
-                Rot::Sector(_) => self.sectors += 1,
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
-            if path.ends_with(chain_file::FILE_NAME) {
-                self.chain_damage += 1;
-                // Both copies of the note may be lost.
-                if self.chain_damage > 1 {
-                    self.unnoted.extend(witness::in_newest_segments());
-                }
-            }
-            self.letter_sectors += u64::from(kind == "letters" && !matches!(what, Rot::Bit));
-            self.tell(format!("{what:?} of a file {kind} rots"));
-        }
     }
 
     /// One round of the spool's thread, and what it said to be on disk.
@@ -469,115 +224,6 @@ impl History {
         self.promised.extend(now.into_iter().map(|(key, _)| key));
         round
     }
-
-    async fn crash(&mut self, process: Process) -> Process {
-        let Process {
-            spool,
-            writer,
-            delivery,
-            leases,
-        } = process;
-        delivery.abort();
-        let _ = delivery.await;
-        // Nobody is left to say that these are lost; `GET /chain` shows their numbers.
-        self.unsaid += spool.core.lock().figures(0).only_in_memory;
-        // Nothing of them reaches the disk or the backend any more.
-        drop((leases, spool, writer));
-        self.waiting.clear();
-        match self.chance.once_in(2) {
-            true => {
-                self.tell("the power fails");
-                self.power_failures += 1;
-                self.forget_doubtful();
-                self.forget_unnoted();
-                simulated::fail_power();
-            }
-            false => self.tell("the process is killed"),
-        }
-        self.may_hand_over();
-        self.open().await
-    }
-
-    /// What only a lie had put on disk may be gone with the power, and is not promised any more.
-    fn forget_doubtful(&mut self) {
-        let files = simulated::doubtful_files();
-        for (key, of) in std::mem::take(&mut self.doubtful) {
-            if of.iter().any(|file| files.contains_key(file)) {
-                self.promised.remove(&key);
-            }
-        }
-        let is_letters = |path: &PathBuf| path.to_string_lossy().contains("dead.");
-        if files.values().any(is_letters) {
-            let backend = &self.backend;
-            self.promised.retain(|key| !backend.refuses(key.0));
-        }
-        let is_incoming = |path: &PathBuf| path.to_string_lossy().contains("incoming");
-        if files.values().any(is_incoming) {
-            let put_back = witness::put_back();
-            self.promised.retain(|key| !put_back.contains(key));
-        }
-    }
-
-    /// How far the newest segment was written is noted without a sync, which follows within a second. If the power
-    /// fails before, a sector that is lost at the end of the segment looks like an interrupted write.
-    fn forget_unnoted(&mut self) {
-        if !simulated::is_synced(&self.folder.join(chain_file::FILE_NAME)) {
-            self.unnoted.extend(witness::in_newest_segments());
-        }
-    }
-
-    async fn restart(&mut self, mut process: Process) -> Process {
-        self.tell("the process ends in order");
-        process.leases.clear();
-        process.spool.core.lock().close();
-        loop {
-            tokio::time::sleep(PACE).await;
-            if self.round(&mut process) == Round::Last {
-                break;
-            }
-        }
-        // A stop waits for the workers only so long.
-        let delivery = &mut process.delivery;
-        if tokio::time::timeout(Duration::from_secs(30), &mut *delivery)
-            .await
-            .is_err()
-        {
-            delivery.abort();
-            let _ = delivery.await;
-        }
-        drop(process);
-        self.waiting.clear();
-        self.may_hand_over();
-        self.open().await
-    }
-
-    async fn open(&mut self) -> Process {
-        self.may_change_key();
-        self.find_left();
-        witness::enter(&self.folder);
-        loop {
-            let backend = self.backend.clone();
-            let metrics = self.metrics.clone();
-            match Spool::assemble(&self.spool_folder(), self.bounds, backend, metrics) {
-                Ok((spool, delivery, writer)) => {
-                    return Process {
-                        spool,
-                        writer,
-                        delivery: tokio::spawn(delivery.run()),
-                        leases: Vec::new(),
-                    };
-                }
-                // It is started again, as a service manager does, until the disk has room.
-                Err(error) => {
-                    self.tell(format!("it does not start: {error}"));
-                    simulated::set_faults(|faults| faults.full = false);
-                    tokio::time::sleep(PACE).await;
-                }
-            }
-        }
-    }
-
-    // --- The end ---
 
     async fn drain(&mut self, mut process: Process) -> Process {
         for round in 0..PATIENCE {
@@ -618,14 +264,4 @@ fn bounds(chance: &mut Chance) -> SpoolBounds {
 
 fn chosen(chance: &mut Chance, count: usize) -> usize {
     usize::try_from(chance.below(count as u64)).unwrap_or(0)
-}
-
-/// The contents of the frames of a segment.
-fn contents(path: &Path) -> Vec<Vec<u8>> {
-    let mut reader = FrameReader::open_sealed(path).unwrap();
-    let (end, mut contents) = (reader.length().unwrap(), Vec::new());
-    while let NextFrame::Whole(frame) = reader.next(end).unwrap() {
-        contents.push(frame.content);
-    }
-    contents
 }

@@ -156,6 +156,16 @@ async fn contract_23_repair_leaves_files_in_use_and_records_of_another_version()
 }
 
 #[test]
+fn contract_23_repair_says_that_nothing_is_in_a_file_of_zeros() {
+    let folder = Folder::new();
+    std::fs::write(folder.path().join("0000000000000001.damaged"), [0; 8_192]).unwrap();
+    let done = repair(&folder.path().into()).unwrap();
+    assert_eq!((done.files, done.unreadable), (0, 1));
+    assert_eq!(done.unreadable_bytes, 8_192);
+    assert_eq!(files(folder.path(), "unreadable"), 1);
+}
+
+#[test]
 fn contract_23_repair_goes_on_past_a_file_whose_key_is_missing_and_names_it() {
     use crate::config::key_file::FileKey;
     use crate::spool::frames::writer::FrameWriter;

@@ -166,6 +166,23 @@ fn contract_23_attempts_that_a_full_disk_stops_leave_nothing_on_it() {
 }
 
 #[test]
+fn contract_23_damage_is_counted_once_however_many_attempts_a_takeover_takes() {
+    let mut folders = Folders::simulated();
+    let path = segment::path(&folders.from, 1);
+    let damaged = disk::open_update(&path).unwrap();
+    damaged.write_at(b"?", HEADER + 1_000).unwrap();
+    simulated::set_faults(|faults| faults.full = true);
+    for _ in 0..3 {
+        folders.take_over().unwrap_err();
+    }
+    simulated::set_faults(|faults| faults.full = false);
+    assert_eq!(folders.take_over().unwrap(), Some(1));
+    assert_eq!(folders.metrics.spool.damaged.get(), 1);
+    assert_eq!(folders.metrics.spool.lost_so_far("damaged"), 1);
+    simulated::stop();
+}
+
+#[test]
 fn contract_23_records_whose_segment_cannot_be_removed_are_moved_once() {
     let mut folders = Folders::simulated();
     simulated::set_faults(|faults| faults.no_removal = true);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::spool::frames::reader::FrameReader;
+use crate::spool::recovery::incoming;
 
 /// Flips a bit in the text of the first letter of the newer file, and gives the file as it is then.
 fn damage_first(path: &Path) -> Vec<u8> {
@@ -171,4 +172,30 @@ fn contract_23_damage_that_comes_before_a_rewrite_with_another_key_is_counted() 
         .map(|path| std::fs::read(path).unwrap())
         .collect();
     assert_eq!(kept, [damaged]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn contract_23_damage_is_counted_once_however_many_attempts_an_import_takes() {
+    let folder: SpoolFolder = simulated::start(7, 1_000).as_path().into();
+    let mut store = DeadLetterStore::open(&folder, 1 << 20);
+    write(
+        &mut store,
+        vec![letter(0, 422, "key"), letter(1, 422, "key")],
+    );
+    let path = folder.join(RefusalClass::Record.newer());
+    let damaged = disk::open_update(&path).unwrap();
+    damaged.write_at(b"?", format::HEADER + 600).unwrap();
+    let incoming = incoming::create_folder(&folder).unwrap();
+    files::move_to_imported(&path, &incoming, 0).unwrap();
+    let metrics = Metrics::new().unwrap();
+    let mut import = DeadLetterImport::new(&folder);
+    // The folder and the file are read, and then the names of the files that are kept already are not.
+    simulated::set_faults(|faults| (faults.opens_before, faults.refused_opens) = (2, 1));
+    import.step(&mut store, &metrics).unwrap_err();
+    tokio::time::advance(Duration::from_secs(1)).await;
+    import.step(&mut store, &metrics).unwrap();
+    assert_eq!(files::imported_files(&folder), Vec::<PathBuf>::new());
+    assert_eq!(damage::kept_files(&incoming).unwrap().len(), 1);
+    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    simulated::stop();
 }
