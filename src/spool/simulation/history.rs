@@ -70,8 +70,7 @@ pub(super) struct History {
     pub(super) power_failures: u64,
     /// Files of version 4.1 were there: a wrong bit in one may hide the record behind it, which is counted.
     pub(super) had_version_4_1: bool,
-    /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
-    /// killed.
+    /// Records that a bound of the spool had dropped from the disk, and that a kill found in memory.
     pub(super) unsaid: u64,
     /// Syncs that are to fail.
     pub(super) sync_failures: u64,

@@ -61,8 +61,8 @@ impl<'a> Chat<'a> {
     }
 
     /// The text to record and to check: that of the messages which `roles` name, in their order,
-    /// joined by line feeds. With [`ScanRole::UserTurn`] those of the user come behind the others. An empty list
-    /// means [`ScanRole::LastUser`].
+    /// joined by line feeds. With [`ScanRole::UserTurn`] those of the user come last. Without roles it is that of
+    /// the last user message with text ([`ScanRole::LastUser`]).
     ///
     /// What two readers of JSON could understand differently is taken both ways: names in any case, every
     /// duplicate inside a message, and a message of two roles or of an unknown one beside the one that

@@ -117,9 +117,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Walks an array once, from its beginning (0) or the element at the byte `from` on, and hands over each of its
-    /// objects with what `fold` made of that object's members `name` in any case; an element of another kind comes
-    /// with nothing.
+    /// Walks an array once, from its beginning (0) or the element at the byte `from` on, and hands over each object
+    /// with what `fold` made of its members `name` in any case, and other elements with nothing.
     pub(super) fn fold_objects<F: Default>(
         self,
         from: usize,

@@ -2,7 +2,7 @@
 
 use super::changes::{Change, NameChange, about_of};
 use super::machine::with;
-use crate::spool::disk::About;
+use crate::spool::disk::about::About;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! A file of the simulated disk as processes see it and as it is on the disk, and what changes files and names.
 
 use super::chance::Chance;
-use crate::spool::disk::About;
+use crate::spool::disk::about::About;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -14,8 +14,7 @@ pub(super) struct Node {
     pub(super) durable: Vec<u8>,
     /// Changes since the last sync.
     pub(super) changes: Vec<Change>,
-    /// The latest sync was confirmed and wrote nothing, or what it should have written was lost with a later one that
-    /// failed.
+    /// The latest sync was confirmed and wrote nothing, or a later one failed and what both should write was lost.
     pub(super) is_doubtful: bool,
     pub(super) is_lost_by_a_lie: bool,
     pub(super) begun_ms: i64,
