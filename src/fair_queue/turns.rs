@@ -8,7 +8,10 @@
 //!   its part of the bound. Its own long jobs hold up none of its short ones.
 //! - Short jobs take their place without a lock ([`QuickPlaces`]) until a job finds none, and again once nothing
 //!   runs or waits under the lock.
+//! - Short jobs that are ready at the same time run in the order of the queue and not in that of the runtime: one that
+//!   comes right after long work on its thread lets all that are ready queue before the next place is given out.
 
+mod busy;
 mod limits;
 mod state;
 #[cfg(test)]
@@ -26,6 +29,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// A job that waits for a place.
@@ -80,6 +84,16 @@ struct QuickTurn<'a> {
     place: u32,
 }
 
+/// What short work has while it is done.
+enum Held<'a> {
+    Quick {
+        _place: QuickTurn<'a>,
+    },
+    Queued(Turn),
+    /// Its turn did not come in time.
+    Nothing,
+}
+
 /// A job in the queue, which leaves it when this is dropped.
 struct Waiting {
     turns: Arc<Turns>,
@@ -87,12 +101,6 @@ struct Waiting {
     urgency: Urgency,
     granted: oneshot::Receiver<Turn>,
     has_left: bool,
-}
-
-/// Where a job finds itself that has asked for a place.
-enum Entered {
-    Started(Turn),
-    Waits(Waiting),
 }
 
 impl Turns {
@@ -112,10 +120,27 @@ impl Turns {
         if let Some(turn) = self.try_take(claim, cost) {
             return Ok(turn);
         }
-        let mut waiting = match self.enter(claim, cost)? {
-            Entered::Started(turn) => return Ok(turn),
-            Entered::Waits(waiting) => waiting,
-        };
+        let waiting = self.queue(claim, cost);
+        self.wait(waiting, claim, cost).await
+    }
+
+    /// As [`Turns::take`], after all calls that are ready have had a chance to queue.
+    async fn take_among_ready(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Turn, NoTurn> {
+        let waiting = self.queue(claim, cost);
+        yield_now().await;
+        self.wait(waiting, claim, cost).await
+    }
+
+    /// Waits for the turn of a job that is queued, for as long as a job of this cost may.
+    async fn wait(&self, mut waiting: Waiting, claim: Claim, cost: u64) -> Result<Turn, NoTurn> {
+        let is_over = waiting.turns.start(claim.tenant.holder);
+        if let Ok(turn) = waiting.granted.try_recv() {
+            waiting.has_left = true;
+            return Ok(turn);
+        }
+        if is_over {
+            return Err(NoTurn::Full);
+        }
         let patience = self.limits.patience(claim.urgency, cost);
         match timeout(patience, &mut waiting.granted).await {
             Ok(Ok(turn)) => {
@@ -160,6 +185,36 @@ impl Turns {
         .await
     }
 
+    /// Does short work on this thread once it is its turn; if the turn does not come in time, all the same.
+    pub(crate) async fn run_here<T>(
+        self: &Arc<Self>,
+        claim: Claim,
+        cost: u64,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let held = self.hold(claim, cost).await;
+        let done = work();
+        busy::note_work();
+        if let Held::Queued(turn) = held {
+            tokio::spawn(return_after_ready(turn));
+        }
+        done
+    }
+
+    async fn hold(self: &Arc<Self>, claim: Claim, cost: u64) -> Held<'_> {
+        let is_busy = busy::is_thread_busy();
+        let quick = (!is_busy).then(|| self.take_quick(claim, cost)).flatten();
+        if let Some(place) = quick {
+            let _place = QuickTurn { turns: self, place };
+            return Held::Quick { _place };
+        }
+        let turn = match is_busy {
+            true => Box::pin(self.take_among_ready(claim, cost)).await,
+            false => Box::pin(self.take(claim, cost)).await,
+        };
+        turn.map_or(Held::Nothing, Held::Queued)
+    }
+
     fn take_quick(&self, claim: Claim, cost: u64) -> Option<u32> {
         match self.limits.class(claim.urgency, cost) {
             JobClass::Short => self.quick.take(claim.tenant.holder),
@@ -201,9 +256,9 @@ impl Turns {
         }
     }
 
-    /// Queues a job, which may have its place at once.
-    fn enter(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Entered, NoTurn> {
-        let (sender, mut granted) = oneshot::channel();
+    /// Queues a job, and starts nothing.
+    fn queue(self: &Arc<Self>, claim: Claim, cost: u64) -> Waiting {
+        let (sender, granted) = oneshot::channel();
         let mut state = self.lock();
         self.quick.close();
         let ticket = state.push(Waiter {
@@ -212,24 +267,23 @@ impl Turns {
             class: self.limits.class(claim.urgency, cost),
             granted: sender,
         });
-        let started = state.start(self.view());
-        let is_over = state.is_over(&self.limits, claim.tenant.holder);
-        drop(state);
-        self.grant(started);
-        if let Ok(turn) = granted.try_recv() {
-            return Ok(Entered::Started(turn));
-        }
-        let waiting = Waiting {
+        Waiting {
             turns: self.clone(),
             ticket,
             urgency: claim.urgency,
             granted,
             has_left: false,
-        };
-        match is_over {
-            true => Err(NoTurn::Full),
-            false => Ok(Entered::Waits(waiting)),
         }
+    }
+
+    /// Starts what has a place. Whether this holder has more waiting then than it may.
+    fn start(self: &Arc<Self>, holder: u64) -> bool {
+        let mut state = self.lock();
+        let started = state.start(self.view());
+        let is_over = state.is_over(&self.limits, holder);
+        drop(state);
+        self.grant(started);
+        is_over
     }
 
     /// Hands places over that are counted as taken. A waiter that has left gives its place back.
@@ -279,6 +333,13 @@ impl Turns {
     fn lock(&self) -> MutexGuard<'_, WaitingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns a place after whatever is ready by now has had a chance to queue: the runtime looks for what has come over
+/// the network when its threads have nothing else to do, and a place that is given on at once gives them something.
+async fn return_after_ready(turn: Turn) {
+    yield_now().await;
+    drop(turn);
 }
 
 impl Turn {

@@ -7,7 +7,7 @@ use super::owned_message::OwnedMessage;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
 use crate::config::{AnalysisQueue, Services};
-use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns};
+use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns, Urgency};
 use crate::judge::Remote;
 use crate::observe::TurnRefusal;
 use crate::observe::events::AnalysisRefused;
@@ -105,14 +105,21 @@ impl MessageAnalyzer {
         proposed: ProposedFinds,
         claim: Claim,
     ) -> Result<(OwnedMessage, Report), ApiError> {
+        let cost = cost(&message.text, rules);
         if message.text.len() <= self.longest_inline(rules) {
-            let report = self
-                .engine
-                .analyze_with(message.borrow(), rules, &proposed, &steady_us);
+            let analyze = || {
+                let message = message.borrow();
+                self.engine
+                    .analyze_with(message, rules, &proposed, &steady_us)
+            };
+            let report = match claim.urgency {
+                Urgency::Awaited => self.turns.run_here(claim, cost, analyze).await,
+                Urgency::Deferred => analyze(),
+            };
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
-        let turn = self.turn(claim, cost(&message.text, &rules)).await?;
+        let turn = self.turn(claim, cost).await?;
         let is_short = turn.is_short();
         let analyze = move || {
             let report = engine.analyze_with(message.borrow(), &rules, &proposed, &steady_us);

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use tokio::task::{JoinSet, yield_now};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -275,4 +276,33 @@ async fn a_place_that_was_taken_without_the_lock_goes_to_who_waits() {
     assert_eq!(turns.figures().running, 0);
     let again = turns.try_take(awaited(1), KIB).unwrap();
     assert!(matches!(again.place, Place::Quick(_)), "nobody waits");
+}
+
+#[tokio::test]
+async fn jobs_that_are_ready_together_run_in_fair_turns_and_not_as_they_came() {
+    let (turns, order) = (Turns::new(LIMITS), Arc::new(Mutex::new(Vec::new())));
+    let mut jobs = JoinSet::new();
+    for holder in std::iter::repeat_n(1, 40).chain([2]) {
+        let (turns, order) = (turns.clone(), order.clone());
+        jobs.spawn(async move {
+            let work = || {
+                order.lock().unwrap().push(holder);
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_millis(1) {
+                    std::hint::spin_loop();
+                }
+            };
+            turns.run_here(awaited(holder), KIB, work).await;
+        });
+    }
+    jobs.join_all().await;
+    let order = order.lock().unwrap();
+    let place = order.iter().position(|holder| *holder == 2).unwrap();
+    assert!(place < 10, "{place} of the other key ran first");
+    // The last place is returned behind what is ready.
+    for _ in 0..10 {
+        yield_now().await;
+    }
+    let figures = turns.figures();
+    assert_eq!((figures.running, figures.waiting), (0, 0));
 }
