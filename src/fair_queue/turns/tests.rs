@@ -6,7 +6,7 @@ use crate::fair_queue::Tenant;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::{JoinSet, yield_now};
 
 const KIB: u64 = 1024;
