@@ -147,6 +147,11 @@ pub enum ApiError {
     /// The store is down; nothing was kept.
     #[error("the store is not available, nothing was recorded: try again")]
     StoreDown,
+    /// A constraint of the store does not allow a value that the program does.
+    #[error(
+        "the store refuses the change, nothing was changed: the server's log names the constraint"
+    )]
+    StoreRefused,
     /// Too much waits to be analyzed, or the message has waited for too long.
     #[error("{}", busy(*.0))]
     Busy(TurnRefusal),
@@ -178,7 +183,7 @@ impl ApiError {
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown | Self::Busy(_) | Self::Overloaded => 503,
-            Self::Internal => 500,
+            Self::StoreRefused | Self::Internal => 500,
         }
     }
 
@@ -231,6 +236,7 @@ impl From<StoreError> for ApiError {
         }
         match error {
             StoreError::Unreadable(_) => Self::Internal,
+            StoreError::Refused(_) => Self::StoreRefused,
             _ => Self::StoreDown,
         }
     }

@@ -2,6 +2,7 @@
 //! change does at once. Tokens, versions and the audit log are tested beside.
 
 use crate::admin_world::{application, assert_refused, call, expect, registers, token};
+use monitor_model::ScanRole;
 use serde_json::{Value, json};
 use support::api::{analyse, authorised};
 use support::request::Request;
@@ -72,6 +73,24 @@ fn an_application_is_made_read_changed_and_removed_on_every_form_of_its_path() {
     for method in ["GET", "DELETE"] {
         let path = format!("{path}{}", if method == "GET" { "" } else { "?version=3" });
         assert_refused(&call(&stack, method, &path, Value::Null), 404, "not found");
+    }
+}
+
+#[test]
+fn every_role_that_can_be_checked_can_be_stored_by_post_put_and_patch() {
+    // CONTRACT 3, 38.
+    let stack = Stack::all().start();
+    for role in ScanRole::ALL {
+        let policy = json!({"app_mode": "async", "scan_roles": [role.as_str()]});
+        let body = json!({"name": role.as_str(), "policy": policy});
+        let made = expect(&stack, 201, ("POST", "/applications"), body.clone());
+        let path = format!("/applications/{}", made["id"].as_str().unwrap());
+        let mut whole = body;
+        whole["version"] = json!(1);
+        let set = expect(&stack, 200, ("PUT", &path), whole);
+        let change = json!({"version": set["version"], "description": "x", "policy": policy});
+        let changed = expect(&stack, 200, ("PATCH", &path), change);
+        assert_eq!(changed["policy"]["scan_roles"], json!([role.as_str()]));
     }
 }
 

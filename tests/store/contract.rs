@@ -72,6 +72,7 @@ macro_rules! store_contract {
             accounts: an_account_goes_with_its_application
             policies: one_is_set_replaced_and_taken_away
             policies: every_change_counts
+            policies: every_word_of_a_policy_can_be_stored
             policies: the_program_and_the_store_agree_on_what_a_policy_is
             attachments: files_come_back_as_they_were_attached
             attachments: one_file_of_one_record_is_one_link

@@ -1,7 +1,7 @@
 //! Policies of applications (CONTRACT 16). Which rows an engine's constraints accept is tested with the
 //! gateway's policies.
 
-use monitor_model::{ApplicationId, Policy};
+use monitor_model::{AppMode, ApplicationId, OnBackendFailure, Policy, ScanRole, StreamInSync};
 use monitor_store::{Changed, StoreError};
 use support::bed::Bed;
 
@@ -54,10 +54,58 @@ pub(crate) async fn every_change_counts(bed: &Bed) {
     assert!(seen.is_sorted_by(|one, next| one != next), "{seen:?}");
 }
 
+pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
+    let sync = || policy(r#"{"app_mode":"sync","phrase":"no"}"#);
+    let mut every = vec![sync()];
+    every.extend(
+        AppMode::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.app_mode = *word)),
+    );
+    every.extend(
+        OnBackendFailure::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.on_backend_failure = *word)),
+    );
+    every.extend(
+        StreamInSync::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.stream_in_sync = *word)),
+    );
+    every.extend(
+        ScanRole::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.scan_roles = vec![*word])),
+    );
+    every.push(with(sync(), |policy| {
+        policy.scan_roles = ScanRole::ALL.to_vec()
+    }));
+    for (version, policy) in (1_i64..).zip(every) {
+        let set = bed
+            .store
+            .set_policy(bed.application, Some(policy.clone()))
+            .await;
+        assert!(set.expect(&policy.to_json()));
+        let mut change = bed.change(version, "changed");
+        change.policy = Some(policy.clone());
+        assert_eq!(
+            bed.store.change_application(change).await.unwrap(),
+            Changed::Done(version + 1)
+        );
+        assert_eq!(bed.store.policies().await.unwrap()[0].policy, Ok(policy));
+    }
+}
+
+fn with(mut policy: Policy, change: impl FnOnce(&mut Policy)) -> Policy {
+    change(&mut policy);
+    policy
+}
+
 pub(crate) async fn the_program_and_the_store_agree_on_what_a_policy_is(bed: &Bed) {
     let mut refused = policy(r#"{"app_mode":"async"}"#);
     refused.replace_response = true;
     let constraint = |said: StoreError| {
+        assert!(matches!(said, StoreError::Refused(_)), "{said}");
         assert!(
             said.to_string().contains("policy_without_contradiction"),
             "{said}"

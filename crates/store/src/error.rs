@@ -1,7 +1,11 @@
 //! Why a store operation failed. No message contains the content of a record.
 
+use sqlx::error::DatabaseError;
 use std::path::PathBuf;
 use thiserror::Error;
+
+/// `SQLITE_CONSTRAINT_TRIGGER`: a trigger refused the change.
+const SQLITE_TRIGGER: &str = "1811";
 
 /// The failure of a store operation.
 #[derive(Clone, Debug, Error)]
@@ -28,6 +32,9 @@ pub enum StoreError {
     /// The database refused or failed: busy for too long, disk full, input/output error.
     #[error("the database failed: {0}")]
     Unavailable(String),
+    /// A constraint of the schema does not allow the change; sending it again would not help.
+    #[error("the database refuses the change: {0}")]
+    Refused(String),
     /// A stored value cannot be read as this type.
     #[error("the database holds a {0} that cannot be read")]
     Unreadable(&'static str),
@@ -43,7 +50,13 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolClosed => Self::Closed,
+            sqlx::Error::Database(error) if is_refused(&*error) => Self::Refused(error.to_string()),
             other => Self::Unavailable(other.to_string()),
         }
     }
+}
+
+/// Whether a check of the schema failed, which in SQLite may be a trigger.
+fn is_refused(error: &dyn DatabaseError) -> bool {
+    error.is_check_violation() || error.code().is_some_and(|code| code == SQLITE_TRIGGER)
 }

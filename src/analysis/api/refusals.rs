@@ -106,7 +106,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 500,
         name: "Failed",
-        description: "The analysis failed.",
+        description: "The analysis failed, or a constraint of the store refuses a change.",
         header: None,
         message: "the analysis failed",
     },

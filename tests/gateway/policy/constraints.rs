@@ -97,6 +97,14 @@ const REFUSED: &[(&str, &str)] = &[
         "policy_scan_roles_known",
     ),
     (
+        r#"{"app_mode":"async","scan_roles":["user_turn","user_turn"]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":["user_turns"]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
         r#"{"app_mode":"async","scan_roles":["tool","tool"]}"#,
         "policy_scan_roles_known",
     ),
@@ -222,6 +230,8 @@ const ACCEPTED: &[&str] = &[
     r#"{"app_mode":"sync","phrase":"x","block_on":{"guardrails":false,"custom_policy":null,"dataclean":true},"on_backend_failure":"closed","replace_response":true,"redact_upstream":false}"#,
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"off"}"#,
     r#"{"app_mode":"async","scan_roles":["tool","assistant","system","all_user","last_user"],"redact_upstream":false}"#,
+    r#"{"app_mode":"async","scan_roles":["user_turn"]}"#,
+    r#"{"app_mode":"async","scan_roles":["user_turn","last_user","tool"]}"#,
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","block_on":{"dataclean":true},"redact_upstream":false}"#,
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","local_patterns":["BANK_CARD_NUMBER","CVC","DOMAIN","EMAILS","INN","IP","KPP","OGRN","OGRNIP","PASSPORT_NUMBER","PHONE_NUMBER","SNILS"]}"#,
     r#"{"app_mode":"sync","phrase":"x","replace_response":true,"redact_upstream":true,"local_patterns":["IP"]}"#,

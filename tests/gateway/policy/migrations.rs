@@ -13,7 +13,7 @@ use support::stack::Folder;
 const BEFORE: [Option<&str>; 4] = [
     Some(r#"{"app_mode": "sync", "phrase": "No \"é\" – нет."}"#),
     None,
-    Some(r#"{"app_mode": "async", "redact_upstream": true}"#),
+    Some(r#"{"app_mode": "async", "redact_upstream": true, "scan_roles": ["tool", "last_user"]}"#),
     Some(
         r#"{"phrase": "x", "app_mode": "sync", "block_on": {"dataclean": false}, "stream_in_sync": "hold_back"}"#,
     ),

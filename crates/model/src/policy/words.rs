@@ -20,7 +20,7 @@ macro_rules! words {
         pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
 
         impl Word for $name {
-            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            const ALL: &'static [Self] = Self::ALL;
             fn word(self) -> &'static str { self.as_str() }
         }
 
@@ -35,6 +35,9 @@ macro_rules! words {
         }
 
         impl $name {
+            /// Every value, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
             /// The word used in files and stores.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }

@@ -19,6 +19,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_traffic.sql"),
     include_str!("migrations/0010_call_limits.sql"),
     include_str!("migrations/0011_lookups.sql"),
+    include_str!("migrations/0012_user_turn.sql"),
 ];
 
 const VERSIONS: &str =

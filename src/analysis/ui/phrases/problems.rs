@@ -187,6 +187,7 @@ static TABLE: &[(&str, &str)] = &[
      "анализа ждёт слишком много сообщений (limits.waiting_bytes), ничего не записано: повторите попытку"),
     ("the message waited too long to be analyzed (limits.longest_wait), nothing was recorded: try again",
      "сообщение слишком долго ждало анализа (limits.longest_wait), ничего не записано: повторите попытку"),
+    ("the store refuses the change, nothing was changed: the server's log names the constraint", "хранилище отклонило изменение, ничего не изменено: ограничение названо в журнале сервера"),
     ("the analysis failed", "анализ не удался"),
     ("{}: no judge is configured (judge.url); the policies were matched by keywords only",
      "{}: судья не настроен (judge.url); политики проверены только по ключевым словам"),
@@ -375,6 +376,7 @@ mod tests {
         for error in [
             ApiError::VersionConflict(7),
             ApiError::StoreDown,
+            ApiError::StoreRefused,
             ApiError::SlowBody,
             ApiError::Overloaded,
             ApiError::Busy(TurnRefusal::Full),
