@@ -94,8 +94,7 @@ pub(crate) async fn asset(
             head.insert_header(header::VARY, "accept-encoding")?;
             Bytes::from_static(asset.body)
         }
-        Some(_) => inflate(asset.body),
-        None => Bytes::from_static(asset.body),
+        _ => asset.decoded(),
     };
     whole(session, ctx, head, body).await
 }
@@ -105,13 +104,6 @@ fn accepts(session: &ServerSession, encoding: &str) -> bool {
         .get_header(header::ACCEPT_ENCODING)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|list| list.contains(encoding))
-}
-
-fn inflate(body: &[u8]) -> Bytes {
-    let mut plain = Vec::with_capacity(body.len() * 4);
-    // The tests of `docs` inflate every asset.
-    let _ = std::io::copy(&mut flate2::read::GzDecoder::new(body), &mut plain);
-    plain.into()
 }
 
 /// Writes head and body, reads or discards an unread request body, and finishes the session.

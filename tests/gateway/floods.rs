@@ -330,3 +330,26 @@ fn streams_that_never_open_their_window_are_let_go_and_hold_little() {
     frames.send(&frame(WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0]));
     assert_eq!(stack.call(&Request::get(MODELS)).body.len(), body.len());
 }
+
+#[test]
+fn built_in_files_that_nobody_reads_are_in_memory_once() {
+    // 1.7 MB decoded, for a client that accepts no coding and gives no window.
+    let stack = strict(&Upstream::ok());
+    let before = stack.process.memory();
+    let mut frames = Frames::open(stack.gateway_addr, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]);
+    let streams = 100;
+    for number in 0..streams {
+        let file = head("GET", "/docs/swagger-ui-bundle.js");
+        frames.send(&frame(
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            number * 2 + 1,
+            &file,
+        ));
+    }
+    for _ in 0..streams {
+        let answer = frames.find(|frame| frame.kind == HEADERS);
+        assert!(answer.is_some(), "each answer has begun");
+    }
+    assert_well(&stack, before);
+}

@@ -7,6 +7,10 @@ mod pages;
 
 pub use openapi::openapi_json;
 
+use bytes::Bytes;
+use std::io::copy;
+use std::sync::OnceLock;
+
 /// A document that GET and HEAD return with status 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asset {
@@ -21,6 +25,18 @@ pub struct Asset {
     pub encoding: Option<&'static str>,
     /// The value of Content-Security-Policy.
     pub csp: &'static str,
+    /// The decoded body, once a client has asked for it.
+    decoded: Option<&'static OnceLock<Bytes>>,
+}
+
+impl Asset {
+    /// The body without its coding. It is decoded once, so that answers that nobody reads share it.
+    pub fn decoded(&self) -> Bytes {
+        match self.decoded {
+            Some(decoded) => decoded.get_or_init(|| inflate(self.body)).clone(),
+            None => Bytes::from_static(self.body),
+        }
+    }
 }
 
 /// The policy of assets that are not pages: they may load nothing.
@@ -48,11 +64,16 @@ pub fn find(path: &str) -> Option<Asset> {
 fn swagger_ui_file(name: &str) -> Option<Asset> {
     Some(match name {
         "init.js" => plain(SCRIPT, include_bytes!("assets/swagger-ui/init.js")),
-        "swagger-ui.css" => gzipped(STYLE, include_bytes!("assets/swagger-ui/swagger-ui.css.gz")),
-        "swagger-ui-bundle.js" => gzipped(
-            SCRIPT,
-            include_bytes!("assets/swagger-ui/swagger-ui-bundle.js.gz"),
-        ),
+        "swagger-ui.css" => {
+            static DECODED: OnceLock<Bytes> = OnceLock::new();
+            let body = include_bytes!("assets/swagger-ui/swagger-ui.css.gz");
+            gzipped(STYLE, body, &DECODED)
+        }
+        "swagger-ui-bundle.js" => {
+            static DECODED: OnceLock<Bytes> = OnceLock::new();
+            let body = include_bytes!("assets/swagger-ui/swagger-ui-bundle.js.gz");
+            gzipped(SCRIPT, body, &DECODED)
+        }
         "LICENSE.txt" => plain(TEXT, include_bytes!("assets/swagger-ui/LICENSE.txt")),
         "NOTICE.txt" => plain(TEXT, include_bytes!("assets/swagger-ui/NOTICE.txt")),
         "swagger-ui-bundle.js.LICENSE.txt" => plain(
@@ -66,10 +87,11 @@ fn swagger_ui_file(name: &str) -> Option<Asset> {
 fn redoc_file(path: &str) -> Option<Asset> {
     Some(match path.strip_prefix("/redoc/")? {
         "init.js" => plain(SCRIPT, include_bytes!("assets/redoc/init.js")),
-        "redoc.standalone.js" => gzipped(
-            SCRIPT,
-            include_bytes!("assets/redoc/redoc.standalone.js.gz"),
-        ),
+        "redoc.standalone.js" => {
+            static DECODED: OnceLock<Bytes> = OnceLock::new();
+            let body = include_bytes!("assets/redoc/redoc.standalone.js.gz");
+            gzipped(SCRIPT, body, &DECODED)
+        }
         "LICENSE.txt" => plain(TEXT, include_bytes!("assets/redoc/LICENSE.txt")),
         "redoc.standalone.js.LICENSE.txt" => plain(
             TEXT,
@@ -99,21 +121,34 @@ fn plain(content_type: &'static str, body: &'static [u8]) -> Asset {
         cache: true,
         encoding: None,
         csp: NO_PAGE,
+        decoded: None,
     }
 }
 
-fn gzipped(content_type: &'static str, body: &'static [u8]) -> Asset {
+fn gzipped(
+    content_type: &'static str,
+    body: &'static [u8],
+    decoded: &'static OnceLock<Bytes>,
+) -> Asset {
     Asset {
         encoding: Some("gzip"),
+        decoded: Some(decoded),
         ..plain(content_type, body)
     }
+}
+
+fn inflate(body: &[u8]) -> Bytes {
+    let mut decoded = Vec::with_capacity(body.len() * 4);
+    // A built-in file that does not inflate fails the test below.
+    let _ = copy(&mut flate2::read::GzDecoder::new(body), &mut decoded);
+    decoded.shrink_to_fit();
+    decoded.into()
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use std::io::Read;
 
     const PAGES: [&str; 4] = ["/docs", "/docs/", "/redoc", "/redoc/"];
 
@@ -172,11 +207,10 @@ mod tests {
         ] {
             let asset = find(path).unwrap();
             assert_eq!(asset.encoding, Some("gzip"));
-            let mut text = String::new();
-            flate2::read::GzDecoder::new(asset.body)
-                .read_to_string(&mut text)
-                .unwrap();
+            let text = String::from_utf8(asset.decoded().into()).unwrap();
             assert!(text.contains(word), "{path}");
+            let again = find(path).unwrap().decoded();
+            assert_eq!(again.as_ptr(), asset.decoded().as_ptr(), "decoded once");
             assert!(!text.contains("cdn."), "{path} fetches from elsewhere");
         }
     }
