@@ -2,6 +2,7 @@
 //! client gets. Once an answer has begun, `exchange/relay.rs` reports the failure in the stream.
 
 use super::auth::KeyError;
+use super::body_type::Unsupported;
 use super::guard::MalformedChunk;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
@@ -23,6 +24,8 @@ pub(crate) enum CallError {
     BadFraming,
     /// A header that has one value occurs with different ones.
     AmbiguousHeader(&'static str),
+    /// The body is declared as something else than JSON in UTF-8.
+    Unsupported(Unsupported),
     /// The client sent its body too slowly.
     SlowBody,
     /// The body exceeds the memory of all calls together.
@@ -76,6 +79,9 @@ impl CallError {
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
             Self::AmbiguousHeader(name) => (400, InvalidRequestError, format!("the header {name} is present more than once with different values; send one")),
+            Self::Unsupported(Unsupported::Form) => (415, InvalidRequestError, "the request body must be JSON, and Content-Type names a form; send Content-Type: application/json".into()),
+            Self::Unsupported(Unsupported::Charset) => (415, InvalidRequestError, "the request body must be JSON in UTF-8, and Content-Type names another charset; send Content-Type: application/json".into()),
+            Self::Unsupported(Unsupported::Encoding) => (415, InvalidRequestError, "the request body must not be compressed; send it without Content-Encoding".into()),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
@@ -143,6 +149,7 @@ impl CallError {
             Self::NotJson(_) => "not_json",
             Self::BadFraming => "bad_framing",
             Self::AmbiguousHeader(_) => "ambiguous_header",
+            Self::Unsupported(_) => "unsupported_body",
             Self::SlowBody => "slow_body",
             Self::TooLarge => "too_large",
             Self::Connect(_) => "connect",
@@ -228,6 +235,15 @@ mod tests {
             (
                 "Gateway400AmbiguousHeader",
                 CallError::AmbiguousHeader("X-Application-Id"),
+            ),
+            (
+                "Gateway415Charset",
+                CallError::Unsupported(Unsupported::Charset),
+            ),
+            ("Gateway415Form", CallError::Unsupported(Unsupported::Form)),
+            (
+                "Gateway415Encoding",
+                CallError::Unsupported(Unsupported::Encoding),
             ),
             ("Gateway401MissingKey", CallError::Key(KeyError::Missing)),
             ("Gateway401RefusedKey", CallError::KeyRefused),

@@ -26,7 +26,7 @@ pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
 ];
 
 /// Headers that concern one connection only (RFC 9110 §7.6.1), and `Expect`, which the gateway answers
-/// itself. Their spellings with `_` are removed as well, and that of Content-Length.
+/// itself. Their spellings with `_` are removed as well, and those of the headers that describe the body.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "proxy-connection",
@@ -46,7 +46,13 @@ pub(crate) const REQUEST_ID: &str = "x-request-id";
 const LONGEST_REQUEST_ID: usize = 200;
 
 /// Headers that have one value, as clients write them.
-const SINGLE_VALUED: [&str; 4] = ["X-Application-Id", "X-User-Id", "X-Session-Id", "Host"];
+const SINGLE_VALUED: [&str; 5] = [
+    "X-Application-Id",
+    "X-User-Id",
+    "X-Session-Id",
+    "Host",
+    "Content-Type",
+];
 
 /// The ids in a request's gateway-extension headers, unparsed.
 #[derive(Debug, Default)]
@@ -185,7 +191,7 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
         || (name.as_str().contains('_')
             && HOP_BY_HOP
                 .iter()
-                .chain(&["content-length"])
+                .chain(&["content-length", "content-type", "content-encoding"])
                 .any(|hop| is_spelling(hop, name)))
 }
 

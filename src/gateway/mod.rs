@@ -4,6 +4,7 @@
 mod accepted_keys;
 pub mod attachments;
 mod auth;
+mod body_type;
 mod call_trace;
 mod callers;
 mod context;

@@ -10,7 +10,7 @@ use super::headers::{self, check_framing};
 use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
-use super::{auth, exchange, respond};
+use super::{auth, body_type, exchange, respond};
 use crate::fair_queue::{Tenant, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
@@ -69,7 +69,7 @@ impl Gateway {
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),
             Route::Unknown { .. } => Err(CallError::UnknownPath),
-            route => Ok(route),
+            route => check_body(route, head),
         }
     }
 
@@ -350,4 +350,16 @@ fn unresolved() -> Box<Error> {
     );
     error.esource = ErrorSource::Upstream;
     error
+}
+
+/// Checks what a call with a JSON body declares of it.
+fn check_body(route: Route, head: &RequestHeader) -> Result<Route, CallError> {
+    if matches!(route, Route::Chat | Route::Embeddings) {
+        body_type::check_type(&head.headers).map_err(CallError::Unsupported)?;
+    }
+    // The body of embeddings is forwarded unread, compressed or not.
+    if matches!(route, Route::Chat) {
+        body_type::check_encoding(&head.headers).map_err(CallError::Unsupported)?;
+    }
+    Ok(route)
 }

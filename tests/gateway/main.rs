@@ -8,6 +8,7 @@ mod attachments_guard;
 mod attachments_kept;
 mod auth;
 mod batches;
+mod body_types;
 mod bytes;
 mod callers;
 mod crowd;

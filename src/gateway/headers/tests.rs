@@ -144,6 +144,10 @@ fn a_header_with_two_values_is_named_and_one_that_is_repeated_is_not() {
         (&[("x-user-id", "a"), ("x-user-id", " a")][..], None),
         (&[("x-user-id", "a"), ("x-user-id", "b")], Some("X-User-Id")),
         (&[("host", "a"), ("host", "a"), ("host", "b")], Some("Host")),
+        (
+            &[("content-type", "a"), ("content-type", "b")],
+            Some("Content-Type"),
+        ),
         (&[("x-other", "a"), ("x-other", "b")], None),
         (&[], None),
     ] {

@@ -1,0 +1,158 @@
+//! Whether a request declares its body as something else than JSON in UTF-8. The gateway reads JSON whatever is
+//! declared and forwards the declaration, so a model server that follows it would read another body.
+
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+
+/// What is declared, but not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsupported {
+    /// A form, whose fields a server would read from the text of a JSON string.
+    Form,
+    /// Another charset than UTF-8.
+    Charset,
+    /// A compressed body.
+    Encoding,
+}
+
+/// Charsets whose bytes mean the same in UTF-8.
+const CHARSETS: [&str; 4] = ["utf-8", "utf8", "us-ascii", "ascii"];
+/// Parts of the types of forms, looked for anywhere: servers differ in where a type ends.
+const FORMS: [&str; 2] = ["x-www-form-urlencoded", "multipart/"];
+
+/// Checks the Content-Type of a body. No Content-Type, and any type that is not one of a form, stands for JSON.
+///
+/// # Errors
+/// [`Unsupported::Form`], [`Unsupported::Charset`].
+pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
+    for value in headers.get_all(CONTENT_TYPE) {
+        let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+        if FORMS.iter().any(|form| value.contains(form)) {
+            return Err(Unsupported::Form);
+        }
+        // Whatever stands before the word: servers differ in where a parameter begins.
+        if !value.split("charset").skip(1).all(is_utf8) {
+            return Err(Unsupported::Charset);
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a body is not compressed.
+///
+/// # Errors
+/// [`Unsupported::Encoding`].
+pub(crate) fn check_encoding(headers: &HeaderMap) -> Result<(), Unsupported> {
+    let is_identity = |coding: &[u8]| {
+        let coding = coding.trim_ascii();
+        coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")
+    };
+    let mut values = headers.get_all(CONTENT_ENCODING).iter();
+    match values.all(|value| {
+        value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .all(is_identity)
+    }) {
+        true => Ok(()),
+        false => Err(Unsupported::Encoding),
+    }
+}
+
+/// Whether what follows the word `charset` names UTF-8, in quotes or not, and ends with it.
+fn is_utf8(parameter: &str) -> bool {
+    let Some(value) = parameter.trim_start().strip_prefix('=') else {
+        return false;
+    };
+    let end = value.find([';', ',']).unwrap_or(value.len());
+    let value = value[..end].trim();
+    let quoted = value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'));
+    CHARSETS.contains(&quoted.unwrap_or(value))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn headers(value: &str) -> HeaderMap {
+        let value = HeaderValue::from_str(value).unwrap();
+        HeaderMap::from_iter([(CONTENT_TYPE, value.clone()), (CONTENT_ENCODING, value)])
+    }
+
+    #[test]
+    fn json_in_utf8_is_read_whatever_its_type_is_called() {
+        assert_eq!(check_type(&HeaderMap::new()), Ok(()));
+        for value in [
+            "",
+            "application/json",
+            "Application/JSON;charset=UTF-8",
+            "application/json; charset=\"utf-8\"; profile=x",
+            "application/problem+json; charset = utf8 ",
+            "text/plain; charset=us-ascii",
+            "application/json; charset=utf-8; charset=utf-8",
+        ] {
+            assert_eq!(check_type(&headers(value)), Ok(()), "{value}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_another_charset_is_refused() {
+        for value in [
+            "application/json; charset=utf-7",
+            "application/json;CHARSET=\"UTF-7\"",
+            "application/json; charset=utf-8; charset=utf-7",
+            "application/json; charset = utf-16",
+            "application/json; charset=",
+            "application/json; charset=utf-8 utf-7",
+            "application/json; charset='utf-8'",
+            "application/json; charset=\"utf\\-7\"",
+            "application/json; charset=\"utf-8",
+            "application/json; charset*=us-ascii''utf-7",
+            "application/json; charset*0=utf; charset*1=-7",
+            "application/json, text/plain charset=unicode_escape",
+            "application/json; charset=\u{a0}utf-7",
+        ] {
+            assert_eq!(
+                check_type(&headers(value)),
+                Err(Unsupported::Charset),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_types_of_forms_are_refused() {
+        for value in [
+            "application/x-www-form-urlencoded",
+            "Application/X-WWW-Form-Urlencoded; charset=utf-8",
+            "application/x-www-form-urlencoded, application/json",
+            "application/json, multipart/form-data; boundary=x",
+            "multipart/mixed; boundary=x",
+        ] {
+            assert_eq!(
+                check_type(&headers(value)),
+                Err(Unsupported::Form),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_an_identity_is_no_encoding() {
+        assert_eq!(check_encoding(&HeaderMap::new()), Ok(()));
+        for value in ["", "identity", "Identity, identity"] {
+            assert_eq!(check_encoding(&headers(value)), Ok(()), "{value}");
+        }
+        for value in ["gzip", "identity, br", "zstd", "x"] {
+            assert_eq!(
+                check_encoding(&headers(value)),
+                Err(Unsupported::Encoding),
+                "{value}"
+            );
+        }
+    }
+}
