@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Request, Uri};
 use monitor_model::{
-    AnalysisRequest, AnalysisResponse, DEFERRED_HEADER, GATEWAY_HEADER, RecordId, Secret,
+    AnalysisRequest, AnalysisResponse, ApplicationId, DEFERRED_HEADER, GATEWAY_HEADER,
+    KEY_APPLICATION_HEADER, RecordId, Secret,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -163,7 +164,7 @@ impl HttpAnalyzer {
             return Recognition::NoAnswer;
         };
         match answer.status.as_u16() {
-            200..=299 => Recognition::Known,
+            200..=299 => bound_to(&answer).map_or(Recognition::Known, Recognition::KnownFor),
             401 | 403 => Recognition::UnknownKey,
             408 | 429 | 500.. => Recognition::NoAnswer,
             _ => Recognition::Unsupported,
@@ -190,6 +191,12 @@ fn detail(error: ClientError) -> &'static str {
 fn offers_batches(answer: &Answer) -> bool {
     let offer = answer.headers.get(batch::OFFER);
     offer.is_some_and(|value| value == "1")
+}
+
+/// The application that the access key belongs to. Backends that do not name it know the key, and no more is known.
+fn bound_to(answer: &Answer) -> Option<ApplicationId> {
+    let own = answer.headers.get(KEY_APPLICATION_HEADER)?;
+    own.to_str().ok()?.parse().ok()
 }
 
 fn unavailable(what: &str) -> AnalyzerError {

@@ -31,18 +31,17 @@ impl KnownKeys {
     /// Keeps an answer; one that says nothing is not kept. Invented keys never push known ones out.
     pub(super) fn set(&self, key: &Secret, answer: Recognition, now: Instant) {
         let valid_for = match answer {
-            Recognition::Known | Recognition::Unsupported => KNOWN_FOR,
+            Recognition::Known | Recognition::KnownFor(_) | Recognition::Unsupported => KNOWN_FOR,
             Recognition::UnknownKey => UNKNOWN_FOR,
-            Recognition::NoAnswer | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
-                return;
-            }
+            Recognition::NoAnswer | Recognition::UnknownApplication => return,
         };
         let mut answers = self.lock();
         if answers.len() >= CAPACITY {
             answers.retain(|_, (_, until)| now < *until);
         }
         if answers.len() >= CAPACITY {
-            answers.retain(|_, (answer, _)| *answer == Recognition::Known);
+            let is_known = |answer| matches!(answer, Recognition::Known | Recognition::KnownFor(_));
+            answers.retain(|_, (answer, _)| is_known(*answer));
         }
         if answers.len() < CAPACITY {
             answers.insert(self.hasher.hash_one(key), (answer, now + valid_for));
@@ -57,18 +56,22 @@ impl KnownKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use monitor_model::ApplicationId;
 
     #[test]
     fn invented_keys_push_no_known_one_out_and_are_asked_about_again() {
         let (keys, now) = (KnownKeys::default(), Instant::now());
         let known = Secret::new("known");
         keys.set(&known, Recognition::Known, now);
+        let (bound, own) = (Secret::new("bound"), ApplicationId::random());
+        keys.set(&bound, Recognition::KnownFor(own), now);
         for number in 0..2 * CAPACITY {
             let invented = Secret::new(format!("invented {number}"));
             keys.set(&invented, Recognition::UnknownKey, now);
             assert_eq!(keys.get(&invented, now), Some(Recognition::UnknownKey));
         }
         assert_eq!(keys.get(&known, now), Some(Recognition::Known));
+        assert_eq!(keys.get(&bound, now), Some(Recognition::KnownFor(own)));
         assert!(keys.lock().len() <= CAPACITY);
         assert_eq!(keys.get(&known, now + KNOWN_FOR), None);
     }

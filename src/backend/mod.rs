@@ -28,7 +28,8 @@ pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
 pub enum Recognition {
     /// It accepts records of the access key; of the application too, where it looks at that.
     Known,
-    /// It accepts records of the access key, which belongs to this application; the call names none.
+    /// It accepts records of the access key, which belongs to this application. One that the call names was not
+    /// looked at.
     KnownFor(ApplicationId),
     /// It accepts no records of the access key.
     UnknownKey,
@@ -75,7 +76,7 @@ pub trait Analyzer: Send + Sync {
     }
 
     /// What the backend knows of a caller and of the application that the call names. Called before the body is
-    /// read. Only a backend in this process checks the application.
+    /// read. A backend in this process checks the application; another one tells which one the key belongs to.
     async fn recognize(&self, _: &Secret, _application_id: Option<&str>) -> Recognition {
         Recognition::Unsupported
     }

@@ -59,7 +59,7 @@ pub(crate) async fn admit(
     }
 }
 
-/// Whether the application is known, to the backend in this process or else by its policy.
+/// Whether the application is known and the key's, to the backend or else by its policy.
 fn knows_application(
     snapshot: &Snapshot,
     recognition: Recognition,
@@ -100,21 +100,40 @@ async fn recognize(
     let Some(analyzer) = &snapshot.analyzer else {
         return Recognition::Known;
     };
-    // A backend elsewhere is asked about the key alone.
+    // A backend elsewhere is asked about the key, if calls may depend on its answer.
     if rules.key == UnknownKey::Forward && !analyzer.has_access_keys() {
         return Recognition::Known;
     }
-    let recognition = analyzer.recognize(key, application_id).await;
-    match recognition {
-        Recognition::Known | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
-            snapshot.accepted_keys.note(key, Instant::now());
-            let holder = Tenant::new(key, &()).holder;
-            snapshot.known_holders.insert(holder);
-            recognition
+    let answer = analyzer.recognize(key, application_id).await;
+    let recognition = match answer {
+        Recognition::NoAnswer => {
+            let remembered = snapshot.accepted_keys.remembers(key, Instant::now());
+            remembered.unwrap_or(answer)
         }
-        Recognition::NoAnswer if snapshot.accepted_keys.remembers(key, Instant::now()) => {
-            Recognition::Known
+        Recognition::Known | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
+            note_accepted(snapshot, key, answer);
+            answer
         }
         other => other,
+    };
+    of_application(recognition, application_id)
+}
+
+fn note_accepted(snapshot: &Snapshot, key: &Secret, recognition: Recognition) {
+    let own = match recognition {
+        Recognition::KnownFor(own) => Some(own),
+        _ => None,
+    };
+    snapshot.accepted_keys.note(key, own, Instant::now());
+    let holder = Tenant::new(key, &()).holder;
+    snapshot.known_holders.insert(holder);
+}
+
+/// The application that a call names must be the one its key belongs to.
+fn of_application(recognition: Recognition, named: Option<&str>) -> Recognition {
+    match (recognition, named) {
+        (Recognition::KnownFor(own), Some(named)) if named.parse() == Ok(own) => Recognition::Known,
+        (Recognition::KnownFor(_), Some(_)) => Recognition::UnknownApplication,
+        _ => recognition,
     }
 }

@@ -242,6 +242,70 @@ fn contract_44_a_gateway_alone_knows_the_applications_that_have_a_policy() {
 }
 
 #[test]
+fn contract_44_a_gateway_alone_takes_a_key_for_its_own_application_only() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let backend = Stack::analysis_server().start();
+    let make = |name| {
+        let made = post(&backend, "/applications", &json!({"name": name}));
+        made.json()["id"].as_str().expect("an id").to_owned()
+    };
+    let (own, other) = (make("own"), make("other"));
+    let key = key_of(&backend, &own);
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("MONITOR_URL", format!("http://{}", backend.analysis_addr))
+        .yaml(&format!(
+            "monitor: {{unknown_key: refuse, unknown_application: refuse, timeout: 5s}}\napplications:\n\
+             - {{id: {own}, name: own, app_mode: sync, phrase: no cards, on_backend_failure: closed}}\n\
+             - {{id: {other}, name: other, app_mode: async}}"
+        ))
+        .folder(&folder)
+        .start();
+    let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    let call = |id: Option<&str>| {
+        let request = with_key(Request::chat(&card), &key);
+        stack.call(&match id {
+            Some(id) => request.header("X-Application-Id", id),
+            None => request,
+        })
+    };
+    // CONTRACT 7: a call that names no application is one of its key's.
+    for named in [Some(&*own), None, Some("")] {
+        assert!(call(named).text().contains("no cards"), "{named:?}");
+    }
+    assert_envelope(&call(Some(&other)).body, "invalid_request_error", 403);
+    assert_eq!(callers(&stack, "application_refused"), 1.0);
+    // A key of all applications may name either.
+    assert_eq!(stack.call(&named(&other)).text(), ANSWER);
+    let before = upstream.heads();
+    let path = format!("/records?application_id={own}");
+    eventually("the checked calls are recorded", || {
+        let list = backend.analysis(&path, KEY).json()["records"].clone();
+        (list.as_array().map_or(0, Vec::len) == 3).then_some(())
+    });
+    // While the backend is away, the gateway remembers whose the key is.
+    drop(backend);
+    assert_envelope(&call(Some(&other)).body, "invalid_request_error", 403);
+    assert_envelope(&call(None).body, "gateway_error", 502);
+    assert_eq!(upstream.heads(), before);
+}
+
+#[test]
+fn contract_44_a_backend_that_does_not_say_whose_a_key_is_is_believed_as_before() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .monitor(&backend)
+        .yaml(&format!(
+            "monitor: {{unknown_key: refuse, unknown_application: refuse}}\napplications:\n\
+             - {{id: {SYNC}, name: bot, app_mode: async}}"
+        ))
+        .start();
+    assert_eq!(stack.call(&named(SYNC)).text(), ANSWER);
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+}
+
+#[test]
 fn contract_44_settings_that_would_do_nothing_do_not_start() {
     let upstream = Upstream::ok();
     for (yaml, key) in [

@@ -9,6 +9,8 @@ pub const GATEWAY_HEADER: &str = "x-monitor-gateway";
 
 /// The header of a record that no client waits for: those that one waits for are analyzed before it.
 pub const DEFERRED_HEADER: &str = "x-monitor-deferred";
+/// The header in which the answer to a batch names the application that the access key is bound to.
+pub const KEY_APPLICATION_HEADER: &str = "x-monitor-key-application";
 /// The longest header that is read.
 const LONGEST: usize = 300;
 const LONGEST_VERSION: usize = 32;

@@ -22,7 +22,9 @@ pub use analysis::{
 pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
-pub use gateway_report::{DEFERRED_HEADER, GATEWAY_HEADER, GatewayReport, Overhead};
+pub use gateway_report::{
+    DEFERRED_HEADER, GATEWAY_HEADER, GatewayReport, KEY_APPLICATION_HEADER, Overhead,
+};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, LocalPattern, PATTERN_NAMES, PatternSet};
 pub use policy::{

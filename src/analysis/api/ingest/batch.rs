@@ -10,9 +10,9 @@ use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
 use crate::fair_queue::Urgency;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use futures_util::future::join_all;
-use monitor_model::{AnalysisResponse, Stage};
+use monitor_model::{AnalysisResponse, KEY_APPLICATION_HEADER, Stage};
 use monitor_store::Scope;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +64,7 @@ enum Body {
             description = "NDJSON: one line for each line, in the same order, `{\"status\", \"body\"}` as in the answer to a single call, with `retry_after` for 429 and 503.",
             body = String,
             content_type = "application/x-ndjson",
-            headers(("X-Monitor-Batch")),
+            headers(("X-Monitor-Batch"), ("X-Monitor-Key-Application")),
         ),
     ),
 )]
@@ -94,7 +94,12 @@ pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
             out.push(b'\n');
         }
     }
-    Ok(content(StatusCode::OK, NDJSON, out))
+    let mut answer = content(StatusCode::OK, NDJSON, out);
+    if let Some(own) = caller.narrow(None)? {
+        let own = HeaderValue::try_from(own.to_string()).map_err(|_| ApiError::Internal)?;
+        answer.headers_mut().insert(KEY_APPLICATION_HEADER, own);
+    }
+    Ok(answer)
 }
 
 /// Processes the next lines concurrently, up to the next line of an exchange that is already among them:

@@ -63,7 +63,7 @@ fn header(description: &str, schema: Object) -> Header {
 }
 
 /// Name, description and schema of the headers that answers have.
-fn headers() -> [(&'static str, &'static str, Object); 7] {
+fn headers() -> [(&'static str, &'static str, Object); 8] {
     let version = ObjectBuilder::new().schema_type(Type::String);
     let version = version.pattern(Some("^\"[0-9]+\"$")).build();
     let seconds = ObjectBuilder::new().schema_type(Type::Integer);
@@ -74,6 +74,11 @@ fn headers() -> [(&'static str, &'static str, Object); 7] {
             "X-Monitor-Batch",
             "Records may be sent in batches.",
             words(["1"]),
+        ),
+        (
+            "X-Monitor-Key-Application",
+            "The application that the access token is bound to, where it is bound to one.",
+            text(),
         ),
         ("Allow", "The methods of this path.", text()),
         ("Location", "The path of what was created.", text()),
