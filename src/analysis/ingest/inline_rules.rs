@@ -1,5 +1,5 @@
 //! Rules that come with a request (§2.8, §4.4): reads `validation_config` and caches compiled rules, so
-//! that a caller who sends the same rules each time has them compiled once.
+//! that a caller who sends the same rules each time has them compiled once, also where they are refused.
 
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::direction::{dataclean_fields, guardrails_fields, policies};
@@ -163,7 +163,22 @@ pub(crate) struct InlineRulesCache {
 
 struct Entry {
     hash: [u8; 32],
-    rules: Arc<Compiled>,
+    outcome: Outcome,
+}
+
+/// Compiled rules, or every regex that cannot be used.
+type Outcome = Result<Arc<Compiled>, Vec<FieldProblem>>;
+
+impl Entry {
+    fn weight(&self) -> usize {
+        match &self.outcome {
+            Ok(rules) => rules.weight(),
+            Err(problems) => problems
+                .iter()
+                .map(|problem| problem.field.len() + problem.problem.len())
+                .sum(),
+        }
+    }
 }
 
 impl InlineRulesCache {
@@ -178,7 +193,8 @@ impl InlineRulesCache {
             warnings,
         } = validation;
         let hash = hash(stage, &rules);
-        if let Some(rules) = self.take(&hash) {
+        if let Some(outcome) = self.take(&hash) {
+            let rules = outcome.map_err(ApiError::Fields)?;
             return Ok(InlineRules { rules, warnings });
         }
         let compiled = tokio::task::spawn_blocking(move || Compiled::of(stage, rules))
@@ -189,31 +205,32 @@ impl InlineRulesCache {
             let field = format!("{INLINE}.dataclean.{}", failure.place);
             problems.add(field, &*failure.reason);
         }
-        let rules = problems.or(Arc::new(compiled)).map_err(ApiError::Fields)?;
-        self.keep(hash, rules.clone());
+        let outcome = problems.or(Arc::new(compiled));
+        self.keep(hash, outcome.clone());
+        let rules = outcome.map_err(ApiError::Fields)?;
         Ok(InlineRules { rules, warnings })
     }
 
-    fn take(&self, hash: &[u8; 32]) -> Option<Arc<Compiled>> {
+    fn take(&self, hash: &[u8; 32]) -> Option<Outcome> {
         let mut entries = self
             .latest_first
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.hash == *hash)?;
         entries[..=at].rotate_right(1);
-        Some(entries[0].rules.clone())
+        Some(entries[0].outcome.clone())
     }
 
-    fn keep(&self, hash: [u8; 32], rules: Arc<Compiled>) {
+    fn keep(&self, hash: [u8; 32], outcome: Outcome) {
         let mut entries = self
             .latest_first
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.hash != hash);
-        entries.insert(0, Entry { hash, rules });
+        entries.insert(0, Entry { hash, outcome });
         let mut bytes = 0;
         let fits = |entry: &Entry| {
-            bytes += entry.rules.weight();
+            bytes += entry.weight();
             bytes <= CAPACITY_BYTES
         };
         let count = entries.iter().map(fits).take_while(|fits| *fits).count();
@@ -277,6 +294,29 @@ mod tests {
                  only"
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn refused_rules_are_compiled_once_too_and_refused_with_the_same_words() {
+        let inline = InlineRulesCache::default();
+        // Over the bound of a compiled regex, which shows only when it is compiled.
+        let pattern = json!({"name": "N", "regex": r"(\w{1000}){1000}"});
+        let rules = || {
+            read(
+                json!({"dataclean": {"patterns": [pattern]}}),
+                Stage::PreCall,
+            )
+        };
+        let hash = hash(Stage::PreCall, &rules().rules);
+        let first = inline.compile(rules()).await.err().unwrap();
+        assert!(
+            matches!(&inline.take(&hash), Some(Err(kept)) if ApiError::Fields(kept.clone()) == first)
+        );
+        // The second refusal is the one that is kept.
+        let kept = vec![FieldProblem::new("kept", "x")];
+        inline.keep(hash, Err(kept.clone()));
+        let again = inline.compile(rules()).await.err().unwrap();
+        assert_eq!(again, ApiError::Fields(kept));
     }
 
     #[tokio::test]
