@@ -4,7 +4,9 @@
 use crate::admin_world::{application, assert_refused, call_as, expect, token};
 use serde_json::{Value, json};
 use support::api::analyse;
+use support::request::{HELLO, Request};
 use support::stack::Stack;
+use support::{KEY, eventually};
 
 /// How a call is refused: the status, and words of its message.
 #[derive(Clone, Copy)]
@@ -241,4 +243,41 @@ fn nobody_hands_out_a_scope_he_does_not_have() {
     assert_refused(&refused, 403, "`ingest`");
     let tokens = expect(&tenants.stack, 200, ("GET", "/tokens"), Value::Null);
     assert_eq!(tokens["tokens"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn contract_5_a_bound_token_does_not_learn_the_id_under_which_a_gateway_numbers_its_records() {
+    // With it, anybody who may send records could take numbers of the gateway.
+    let tenants = Tenants::with_scopes(&["ingest", "read"]);
+    let stack = &tenants.stack;
+    let call = Request::chat(HELLO).without_key();
+    let answer = stack.call(&call.header("X-Monitor-Api-Key", &tenants.key));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let path = format!("/records?application_id={}", tenants.own);
+    let ids = eventually("both records are stored", || {
+        let list = stack.analysis(&path, KEY).json()["records"].clone();
+        let list = list.as_array().filter(|list| list.len() == 2)?.clone();
+        Some(list.into_iter().map(|record| record["request_id"].clone()))
+    });
+    let mut gateways = Vec::new();
+    for id in ids {
+        let path = format!("/records/{}", id.as_str().unwrap());
+        let whole = stack.analysis(&path, KEY).json();
+        let own = stack.analysis(&path, &tenants.key).json();
+        let mut without = whole["additional_parameters"].clone();
+        let chain = without.as_object_mut().unwrap().remove("chain").unwrap();
+        assert_eq!(own["additional_parameters"], without);
+        gateways.push(chain["gateway"].as_str().unwrap().to_owned());
+    }
+    for path in [
+        "/records",
+        "/records/export",
+        "/records/export?format=csv",
+        "/sessions",
+        "/chain",
+    ] {
+        let answer = stack.analysis(path, &tenants.key);
+        let told = gateways.iter().any(|id| answer.text().contains(id));
+        assert!(!told, "{path}: {}", answer.text());
+    }
 }

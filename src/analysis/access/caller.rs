@@ -120,11 +120,16 @@ impl Caller {
         self.bound.is_none() || owner == self.bound
     }
 
+    /// Whether it is bound to an application.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.bound.is_some()
+    }
+
     /// Requires a caller that is bound to no application.
     pub(crate) fn must_be_unbound(&self) -> Result<(), ApiError> {
-        match self.bound {
-            None => Ok(()),
-            Some(_) => Err(ApiError::NotForBound),
+        match self.is_bound() {
+            false => Ok(()),
+            true => Err(ApiError::NotForBound),
         }
     }
 

@@ -17,9 +17,19 @@ pub(crate) async fn find_record(
     id: RecordId,
 ) -> Result<StoredRecord, ApiError> {
     let record = store.record(id).await?;
-    record
+    let mut record = record
         .filter(|record| caller.sees(Some(record.summary.application_id)))
-        .ok_or(ApiError::NotFound)
+        .ok_or(ApiError::NotFound)?;
+    hide_chain(caller, &mut record);
+    Ok(record)
+}
+
+/// A gateway's numbers count the records of all applications (CONTRACT 5), and its id is all that it takes to send a
+/// record under one of them. Callers that are bound to an application do not learn it.
+fn hide_chain(caller: &Caller, record: &mut StoredRecord) {
+    if caller.is_bound() {
+        record.additional_parameters.remove("chain");
+    }
 }
 
 impl Records {
@@ -49,7 +59,11 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<WholePage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.records.whole_page(&filter).await?)
+        let mut page = self.records.whole_page(&filter).await?;
+        for record in &mut page.records {
+            hide_chain(caller, record);
+        }
+        Ok(page)
     }
 
     /// A record that the caller can see.
