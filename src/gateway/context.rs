@@ -2,13 +2,13 @@
 
 use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace};
 use super::callers::CountsFor;
-use super::limits::{CallPermit, MemoryReservation};
+use super::limits::{CallPermit, HeadShare, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
 use super::upstream::{ModelServer, TriedServers};
 use crate::fair_queue::Tenant;
 use crate::observe::events::CallEnded;
-use crate::observe::{Metrics, Outcome, RouteLabel};
+use crate::observe::{Exhausted, Metrics, Outcome, RouteLabel};
 use monitor_model::{AppMode, Secret, Stage};
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,13 +37,19 @@ pub struct CallContext {
     pub(crate) repeats: bool,
     /// Transparent routes: bytes of the request body so far.
     pub(crate) received: usize,
+    /// Transparent routes: bytes of the answer so far.
+    pub(crate) answered: usize,
+    /// Transparent routes: what there was none left of for the answer.
+    pub(crate) exhausted: Option<Exhausted>,
     /// The answer on the wire is incomplete: nothing more is written and the connection is closed.
     pub(crate) cut: bool,
     /// The call's share of its application's limits, where it has any.
     pub(crate) quota: Option<CallPermit>,
     /// The call's share of the gateway's limit.
     pub(crate) permit: Option<Permit>,
-    /// The memory of an answer that is held.
+    /// The memory of a long head of HTTP/2.
+    pub(crate) head: Option<HeadShare>,
+    /// The memory of an answer that is held, or that the client has not read yet.
     pub(crate) held_answer: Option<MemoryReservation>,
     pub(crate) clock: CallClock,
     /// None where neither the access log nor traces are on.
@@ -70,9 +76,12 @@ impl CallContext {
             tried: TriedServers::default(),
             repeats: false,
             received: 0,
+            answered: 0,
+            exhausted: None,
             cut: false,
             quota: None,
             permit: None,
+            head: None,
             held_answer: None,
             clock: CallClock::start(),
             trace: None,

@@ -12,6 +12,7 @@ pub mod docs;
 mod error;
 mod exchange;
 mod guard;
+mod head_memory;
 mod headers;
 mod inspector;
 mod limits;

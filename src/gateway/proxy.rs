@@ -10,7 +10,7 @@ use super::headers::{self, check_framing};
 use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
-use super::{auth, body_type, exchange, respond};
+use super::{auth, body_type, exchange, head_memory, respond};
 use crate::fair_queue::{Tenant, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
@@ -23,9 +23,8 @@ use pingora_core::upstreams::peer::{H1UpgradePolicy, HttpPeer};
 use pingora_error::{Error, ErrorSource, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use pingora_proxy::{FailToProxy, ProxyHttp, Session};
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The gateway as a pingora proxy.
 pub struct Gateway {
@@ -92,9 +91,9 @@ impl Gateway {
                 }
             }
         }
-        if !ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
-            let address = session.client_addr().and_then(|it| it.as_inet());
-            ctx.tenant.holder = stranger(address.map(SocketAddr::ip));
+        match ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
+            true => head_memory::count_for_key(session, ctx),
+            false => ctx.tenant.holder = stranger(head_memory::address(session)),
         }
         self.acquire_permits(session, ctx, &route)?;
         Ok(route)
@@ -152,6 +151,9 @@ impl Gateway {
     /// Answers the call, unless it is transparent; true when it is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::end_head(session);
+        if let Err(full) = head_memory::cover(session, ctx) {
+            return head_memory::refuse(session, ctx, full).await;
+        }
         let admitted = match self.authorize(session, ctx, framing) {
             Ok(route) => self.admit(session, ctx, route).await,
             Err(error) => Err(error),
@@ -253,6 +255,18 @@ impl ProxyHttp for Gateway {
         }
     }
 
+    /// Counts what the client has not read yet.
+    fn response_body_filter(
+        &self,
+        session: &mut Session,
+        body: &mut Option<Bytes>,
+        _end_of_stream: bool,
+        ctx: &mut CallContext,
+    ) -> Result<Option<Duration>> {
+        transparent::count_unread(session, body.as_ref().map_or(0, Bytes::len), ctx)?;
+        Ok(None)
+    }
+
     async fn response_filter(
         &self,
         session: &mut Session,
@@ -304,7 +318,8 @@ impl ProxyHttp for Gateway {
         error: &Error,
         ctx: &mut CallContext,
     ) -> FailToProxy {
-        let failure = classify(error);
+        let exhausted = ctx.exhausted.take().map(CallError::Overloaded);
+        let failure = exhausted.unwrap_or_else(|| classify(error));
         let answered = ctx.cut || has_begun(session);
         match answered {
             true => cut(session, ctx, error).await,

@@ -3,7 +3,7 @@
 
 use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
-use super::limits::{CallQuotas, MemoryBudget, SpillFolder};
+use super::limits::{CallQuotas, ClientHeads, MemoryBudget, SpillFolder};
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
@@ -46,6 +46,8 @@ pub struct Snapshot {
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
     /// Bounds the bodies in memory (`limits.buffered_bytes`).
     pub(crate) memory: Arc<MemoryBudget>,
+    /// Bounds the part of it that the request heads of one client take (`limits.client_bytes`).
+    pub(crate) heads: Arc<ClientHeads>,
     /// Bounds the calls of each application.
     pub(crate) quotas: Arc<CallQuotas>,
     /// Files for large request bodies; None keeps them in memory.
@@ -110,8 +112,10 @@ impl Snapshot {
         let spill = monitoring
             .spill_folder
             .map(|folder| Arc::new(SpillFolder::new(folder, spill_limit, metrics.clone())));
+        let memory = MemoryBudget::new(settings.limits.buffered_bytes, &metrics);
         Some(Self {
-            memory: MemoryBudget::new(settings.limits.buffered_bytes, &metrics),
+            heads: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
+            memory,
             quotas: CallQuotas::new(metrics.clone()),
             spill,
             settings,
@@ -154,11 +158,13 @@ impl Snapshot {
         let upstream = UpstreamGroup::new(config.upstream(options), &self.metrics, previous)?;
         let settings = config.settings;
         self.memory.set_limit(settings.limits.buffered_bytes);
+        self.heads.set_limit(settings.limits.client_bytes);
         if let Some(spill) = &self.spill {
             spill.set_limit(settings.limits.spilled());
         }
         Some(Self {
             memory: self.memory.clone(),
+            heads: self.heads.clone(),
             quotas: self.quotas.clone(),
             spill: self.spill.clone(),
             settings,

@@ -172,6 +172,8 @@ label!(
     Exhausted {
         /// Memory for bodies, limits.buffered_bytes.
         Memory => "memory",
+        /// Memory for the long request heads of one client address, limits.client_bytes.
+        ClientMemory => "client_memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",
         /// File descriptors of the process.

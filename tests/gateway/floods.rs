@@ -334,7 +334,8 @@ fn streams_that_never_open_their_window_are_let_go_and_hold_little() {
 #[test]
 fn built_in_files_that_nobody_reads_are_in_memory_once() {
     // 1.7 MB decoded, for a client that accepts no coding and gives no window.
-    let stack = strict(&Upstream::ok());
+    let upstream = Upstream::ok();
+    let stack = strict(&upstream);
     let before = stack.process.memory();
     let mut frames = Frames::open(stack.gateway_addr, &[(SETTINGS_INITIAL_WINDOW_SIZE, 0)]);
     let streams = 100;

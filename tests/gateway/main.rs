@@ -19,6 +19,7 @@ mod failover;
 mod floods;
 mod framing;
 mod gone;
+mod heads;
 mod hold_back;
 mod hold_back_ends;
 mod http2;

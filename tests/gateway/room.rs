@@ -150,6 +150,19 @@ fn an_analysis_server_with_few_descriptors_lets_others_wait() {
 }
 
 #[test]
+fn beside_a_gateway_the_analysis_api_has_a_part_of_few_descriptors() {
+    let stack = Stack::all().under("ulimit -n 2000").start();
+    // An eighth of 2,000 less the 128 that are reserved; half of those beside it.
+    assert_eq!(stack.metric("monitor_connections_limit"), 819.0);
+    let mut held: Vec<Conn> = (0..250).map(|_| Conn::open(stack.analysis_addr)).collect();
+    let contract = Request::get("/openapi.json").without_key();
+    assert_eq!(contract.send(stack.analysis_addr).response().status(), 200);
+    let last = held.last_mut().unwrap();
+    last.send(&contract.bytes());
+    assert_eq!(last.response().status(), 200);
+}
+
+#[test]
 fn contract_34_who_sets_no_number_is_not_warned_of_one() {
     let upstream = Upstream::ok();
     for (yaml, limit, warned) in [

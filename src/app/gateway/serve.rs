@@ -108,7 +108,7 @@ pub(crate) fn serve_gateway(
     parts.introduce(gateway, handle.clone());
     let conf = Arc::new(server_conf(settings));
     let monitoring = parts.monitoring(settings, handle, &observability);
-    let gateway_state = gateway_state(gateway, &conf, monitoring, &parts.metrics)?;
+    let gateway_state = parts.gateway_state(gateway, &conf, monitoring)?;
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
     let listening = listeners::open_all(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
@@ -134,25 +134,26 @@ pub(crate) fn serve_gateway(
     })
 }
 
-/// The state of the gateway, with the settings of the start.
-fn gateway_state(
-    gateway: &GatewaySettings,
-    conf: &ServerConf,
-    monitoring: Monitoring,
-    metrics: &Arc<Metrics>,
-) -> Result<Arc<GatewayState>> {
-    let options = ConnectorOptions::from_server_conf(conf);
-    let config = GatewayConfig {
-        settings: gateway.clone(),
-        upstream_tls: UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?,
-    };
-    let snapshot = Snapshot::new(config, &options, monitoring, metrics.clone());
-    let snapshot = snapshot.context("no upstream: set UPSTREAM_URL or upstream.url")?;
-    let most = descriptors::clients(gateway.limits.connections)?;
-    Ok(Arc::new(GatewayState::new(snapshot, options, most)))
-}
-
 impl GatewayParts {
+    /// The state of the gateway, with the settings of the start.
+    fn gateway_state(
+        &self,
+        gateway: &GatewaySettings,
+        conf: &ServerConf,
+        monitoring: Monitoring,
+    ) -> Result<Arc<GatewayState>> {
+        let options = ConnectorOptions::from_server_conf(conf);
+        let config = GatewayConfig {
+            settings: gateway.clone(),
+            upstream_tls: UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?,
+        };
+        let snapshot = Snapshot::new(config, &options, monitoring, self.metrics.clone());
+        let snapshot = snapshot.context("no upstream: set UPSTREAM_URL or upstream.url")?;
+        let beside_api = self.colocated.is_some();
+        let most = descriptors::clients(gateway.limits.connections, beside_api)?;
+        Ok(Arc::new(GatewayState::new(snapshot, options, most)))
+    }
+
     /// For a gateway alone in its process.
     pub(crate) fn standalone(
         context: ProcessContext,

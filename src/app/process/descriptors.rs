@@ -14,15 +14,17 @@ const RESERVED: u64 = 128;
 const PER_CLIENT: u64 = 2;
 /// Connections of the API at most: browsers and gateways, each of which has a few.
 const API: u64 = 10_000;
+/// One of so many descriptors is left to the API beside a gateway whose clients have no number of their own.
+const API_PARTS: u64 = 8;
 /// The fewest client connections with which a gateway starts.
 const FEWEST: u64 = 16;
 
-/// Raises the soft limit to the hard one and returns how many clients the descriptors allow. Warns if
-/// `limits.connections` asks for more; where it is not set, fewer than the default are only logged.
+/// Raises the soft limit to the hard one and returns how many clients the descriptors allow, beside the API if there
+/// is one. Warns if `limits.connections` asks for more; where it is not set, fewer than the default are only logged.
 ///
 /// # Errors
 /// When there are not even descriptors for a few.
-pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
+pub(crate) fn clients(wanted: Option<usize>, beside_api: bool) -> Result<usize> {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let now = limit.current.unwrap_or(u64::MAX);
@@ -33,7 +35,11 @@ pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
         true => raise(now, most, limit.maximum),
         false => now,
     };
-    let room = have.saturating_sub(RESERVED) / PER_CLIENT;
+    let of_api = match wanted {
+        None if beside_api => api_part(have),
+        _ => 0,
+    };
+    let room = have.saturating_sub(RESERVED).saturating_sub(of_api) / PER_CLIENT;
     ensure!(
         room >= FEWEST,
         "{have} file descriptors are too few; raise the limit (LimitNOFILE, ulimit -n) to {needed}"
@@ -51,7 +57,8 @@ pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
 }
 
 /// Raises the soft limit too and returns how many connections of the analysis API the descriptors allow, in
-/// addition to a gateway with these limits, if there is one. Half of the reserve is theirs in any case.
+/// addition to a gateway with these limits, if there is one. Half of the reserve is theirs in any case, and a part of
+/// the rest where the gateway takes as many as there are.
 pub(crate) fn api(beside: Option<&Limits>) -> i64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
@@ -65,8 +72,19 @@ pub(crate) fn api(beside: Option<&Limits>) -> i64 {
     });
     let theirs = (clients as u64).saturating_mul(PER_CLIENT);
     let left = have.saturating_sub(theirs).saturating_sub(RESERVED);
+    let left = match beside {
+        Some(limits) if limits.connections.is_none() => left.max(api_part(have)),
+        _ => left,
+    };
     let room = left.saturating_add(RESERVED / 2).min(API);
     i64::try_from(room).unwrap_or(i64::MAX)
+}
+
+/// What is left to the API of so many descriptors; nothing where the gateway would not start beside it.
+fn api_part(have: u64) -> u64 {
+    let free = have.saturating_sub(RESERVED);
+    let part = (free / API_PARTS).min(API);
+    part.min(free.saturating_sub(FEWEST * PER_CLIENT))
 }
 
 /// Whether no descriptor is left: tries to open one.

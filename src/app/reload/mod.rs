@@ -155,7 +155,7 @@ impl Reloads {
         let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
         check_keys(running, &wanted)?;
         let (next, waiting) = merge(running, wanted);
-        let ready = parts.read(&next)?;
+        let ready = parts.read(&next, self.role)?;
         // From here on nothing fails.
         parts.replace(&next, ready);
         clear_text::warn(&next, self.role, &self.metrics);
@@ -193,13 +193,13 @@ struct Ready {
 }
 
 impl Reloadable {
-    fn read(&self, next: &Settings) -> Result<Ready> {
+    fn read(&self, next: &Settings, role: Role) -> Result<Ready> {
         let monitor = &next.gateway.monitor;
         let backend = self.backend.as_ref().map(|_| {
             TlsMaterial::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
         });
         if self.gateway_state.is_some() {
-            descriptors::clients(next.gateway.limits.connections)?;
+            descriptors::clients(next.gateway.limits.connections, role == Role::All)?;
         }
         let tracing = self.tracing.as_ref();
         let tracing = tracing.map(|running| running.prepare(next.gateway.trace.as_ref()));

@@ -1,13 +1,14 @@
 //! Judges what a client sends before pingora reads it: a head must be complete within
-//! `limits.header_timeout` of its first byte on HTTP/1.1 and HTTP/2 alike, chunks must be well formed, and
-//! HTTP/2 frames that cause work without asking for anything have a budget.
+//! `limits.header_timeout` of its first byte on HTTP/1.1 and HTTP/2 alike, there must be memory for it, chunks must
+//! be well formed, and HTTP/2 frames that cause work without asking for anything have a budget.
 
 use super::chunks::MalformedChunk;
 use super::http1::{BodyFraming, Http1State, ParsedHead};
 use super::http2::Http2Frames;
 use super::slow_client::HeadDeadline;
-use crate::observe::events::ConnectionEnded;
-use crate::observe::{EndReason, Metrics};
+use crate::gateway::limits::HeadShare;
+use crate::observe::events::{ConnectionEnded, Overloaded};
+use crate::observe::{EndReason, Exhausted, Metrics};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -17,6 +18,8 @@ use std::{fmt, io};
 pub(crate) struct ClientGuard {
     protocol: Protocol,
     deadline: HeadDeadline,
+    /// What there was none left of for the current head.
+    exhausted: Option<Exhausted>,
     metrics: Arc<Metrics>,
 }
 
@@ -28,8 +31,13 @@ enum Protocol {
 
 impl ClientGuard {
     /// Guards an HTTP/1.1 connection whose first head has begun with `first`.
-    pub(crate) fn http1(first: &[u8], limit: Duration, metrics: Arc<Metrics>) -> Self {
-        let state = Http1State::new(first);
+    pub(crate) fn http1(
+        first: &[u8],
+        share: HeadShare,
+        limit: Duration,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let state = Http1State::new(first, share);
         Self::new(Protocol::Http1(Mutex::new(state)), limit, metrics)
     }
 
@@ -42,6 +50,7 @@ impl ClientGuard {
         Self {
             protocol,
             deadline: HeadDeadline::new(limit),
+            exhausted: None,
             metrics,
         }
     }
@@ -65,6 +74,42 @@ impl ClientGuard {
         }
     }
 
+    /// HTTP/1.1: counts the memory of the head for a known access key.
+    pub(crate) fn count_for(&self, holder: u64) {
+        if let Protocol::Http1(http1) = &self.protocol {
+            let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+            http1.count_for(holder);
+        }
+    }
+
+    /// HTTP/1.1: whether the next bytes are collected before pingora gets them.
+    pub(super) fn collects(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).collects(),
+            Protocol::Http2(_) => false,
+        }
+    }
+
+    /// HTTP/1.1: whether pingora has to get what was collected.
+    pub(super) fn is_due(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).is_due(),
+            Protocol::Http2(_) => true,
+        }
+    }
+
+    /// HTTP/1.1: pingora gets what was collected.
+    pub(super) fn pass_on(&mut self) {
+        if let Protocol::Http1(http1) = &mut self.protocol {
+            exclusive(http1).pass_on();
+        }
+    }
+
+    /// After an error: what there was none left of for the head, once.
+    pub(super) fn take_exhausted(&mut self) -> Option<Exhausted> {
+        self.exhausted.take()
+    }
+
     /// Counts bytes that were written to the client.
     pub(super) fn add_sent(&mut self, bytes: usize) {
         if let Protocol::Http2(frames) = &mut self.protocol {
@@ -83,6 +128,9 @@ impl ClientGuard {
             Poll::Ready(Ok(())) => {
                 if !self.push_http1(bytes) {
                     return Poll::Ready(Err(io::Error::other(MalformedChunk)));
+                }
+                if !self.has_memory() {
+                    return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
                 }
                 self.check_bytes(bytes)
             }
@@ -103,6 +151,20 @@ impl ClientGuard {
             Protocol::Http1(http1) => exclusive(http1).push(bytes),
             Protocol::Http2(_) => true,
         }
+    }
+
+    /// Reserves the memory of an HTTP/1.1 head; false, counted, where there is none left.
+    fn has_memory(&mut self) -> bool {
+        let covered = match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).cover(),
+            Protocol::Http2(_) => Ok(()),
+        };
+        let Err(full) = covered else {
+            return true;
+        };
+        Overloaded { room: full.0 }.emit(&self.metrics);
+        self.exhausted = Some(full.0);
+        false
     }
 
     /// Why the connection has to end after these bytes, if it has to.

@@ -1,12 +1,14 @@
 //! A connection with the gateway's guards in front of it.
 //!
-//! Towards a client: a [`ClientGuard`] over everything that is read, and bytes that were read already and
-//! are returned first (the preface of clear-text HTTP/2). Towards an upstream: the request head is held
+//! Towards a client: a [`ClientGuard`] over everything that is read, the bytes of a long head collected (see
+//! [`super::long_head`]), and bytes that were read already and are returned first (the preface of clear-text
+//! HTTP/2). Towards an upstream: the request head is held
 //! back until the body follows, so that both leave in one write (pingora flushes the head alone), and a
 //! blocked write ends when the upstream answers (see [`super::early_answer`]).
 
 use super::client_guard::ClientGuard;
 use super::early_answer::{AnsweredEarly, has_final_answer};
+use super::refused_head::RefusedHead;
 use async_trait::async_trait;
 use bytes::{Buf, BytesMut};
 use pingora_core::protocols::raw_connect::ProxyDigest;
@@ -26,6 +28,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 #[derive(Debug)]
 pub(crate) struct GuardedStream {
     prefix: BytesMut,
+    /// The prefix was collected: the guard has seen it.
+    is_collected: bool,
+    /// There was no memory for the head.
+    refused: Option<RefusedHead>,
     held_write: Option<HeldWrite>,
     guard: Option<ClientGuard>,
     /// Towards an upstream: a blocked write ends when the upstream answers.
@@ -50,6 +56,8 @@ impl GuardedStream {
     pub(crate) fn of_client(prefix: BytesMut, inner: Stream, guard: ClientGuard) -> Self {
         Self {
             prefix,
+            is_collected: false,
+            refused: None,
             held_write: None,
             guard: Some(guard),
             ends_write_on_answer: false,
@@ -68,6 +76,8 @@ impl GuardedStream {
             }
             Err(inner) => Box::new(Self {
                 prefix: BytesMut::new(),
+                is_collected: false,
+                refused: None,
                 held_write,
                 guard: None,
                 ends_write_on_answer: true,
@@ -115,6 +125,65 @@ impl GuardedStream {
         match stream.into_any().downcast::<Self>() {
             Ok(wrapped) => Ok(wrapped),
             Err(_) => unreachable!("the type was checked just before"),
+        }
+    }
+
+    /// Collects the next portion of a long head; ends early with what there is when the client sends no more.
+    fn poll_collect(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(guard) = &mut self.guard else {
+            return Poll::Ready(Ok(()));
+        };
+        while !guard.is_due() {
+            self.prefix.reserve(READ_AHEAD);
+            let seen = self.prefix.len();
+            let reading = std::pin::pin!(self.inner.read_buf(&mut self.prefix));
+            let read = reading.poll(cx).map_ok(drop);
+            let has_come = !self.prefix[seen..].is_empty();
+            ready!(guard.check(cx, read, &self.prefix[seen..]))?;
+            if !has_come {
+                break;
+            }
+        }
+        guard.pass_on();
+        self.is_collected = !self.prefix.is_empty();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads from the prefix, which is freed when it is empty.
+    fn read_prefix(&mut self, buf: &mut ReadBuf<'_>) {
+        let n = self.prefix.len().min(buf.remaining());
+        buf.put_slice(&self.prefix[..n]);
+        self.prefix.advance(n);
+        if self.prefix.is_empty() {
+            self.prefix = BytesMut::new();
+        }
+    }
+
+    /// Reads what the guard allows.
+    fn poll_guarded(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let collects = self.guard.as_mut().is_some_and(ClientGuard::collects);
+        if collects && !self.is_collected {
+            ready!(self.poll_collect(cx))?;
+        }
+        if self.is_collected {
+            self.read_prefix(buf);
+            self.is_collected = !self.prefix.is_empty();
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        let read = if self.prefix.is_empty() {
+            Pin::new(&mut self.inner).poll_read(cx, buf)
+        } else {
+            self.read_prefix(buf);
+            Poll::Ready(Ok(()))
+        };
+        match &mut self.guard {
+            None => read,
+            Some(guard) => guard.check(cx, read, &buf.filled()[before..]),
         }
     }
 
@@ -166,18 +235,18 @@ impl AsyncRead for GuardedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let before = buf.filled().len();
-        let read = if this.prefix.is_empty() {
-            Pin::new(&mut this.inner).poll_read(cx, buf)
-        } else {
-            let n = this.prefix.len().min(buf.remaining());
-            buf.put_slice(&this.prefix[..n]);
-            this.prefix.advance(n);
-            Poll::Ready(Ok(()))
-        };
-        match &mut this.guard {
-            None => read,
-            Some(guard) => guard.check(cx, read, &buf.filled()[before..]),
+        if this.refused.is_none() {
+            let read = this.poll_guarded(cx, buf);
+            let exhausted = this.guard.as_mut().and_then(ClientGuard::take_exhausted);
+            let Some(room) = exhausted else {
+                return read;
+            };
+            this.prefix = BytesMut::new();
+            this.refused = Some(RefusedHead::new(room));
+        }
+        match &mut this.refused {
+            Some(refused) => refused.poll(&mut this.inner, cx).map(Err),
+            None => Poll::Pending,
         }
     }
 }

@@ -5,6 +5,8 @@
 //! the time a head takes. This state machine sees the bytes as they are read from the socket.
 
 use super::chunks::ChunkParser;
+use super::long_head::HeadPortions;
+use crate::gateway::limits::{Full, HeadShare};
 
 /// The most bytes of a head, and of what arrived with it, that are kept.
 const LONGEST_KEPT: usize = 64 << 10;
@@ -15,6 +17,9 @@ pub(super) struct Http1State {
     phase: Phase,
     /// Bytes read since the head is expected, up to [`LONGEST_KEPT`].
     head: Vec<u8>,
+    portions: HeadPortions,
+    /// The memory of the head; its values stay in memory as long as the call.
+    share: HeadShare,
 }
 
 enum Phase {
@@ -46,12 +51,14 @@ pub(crate) enum BodyFraming {
 
 impl Http1State {
     /// Starts with `first` bytes of a head already read.
-    pub(super) fn new(first: &[u8]) -> Self {
+    pub(super) fn new(first: &[u8], share: HeadShare) -> Self {
         let mut state = Self {
             phase: Phase::Head,
             head: Vec::new(),
+            portions: HeadPortions::new(),
+            share,
         };
-        state.keep(first);
+        state.push(first);
         state
     }
 
@@ -59,6 +66,36 @@ impl Http1State {
     pub(super) fn start_head(&mut self) {
         self.phase = Phase::Head;
         self.head.clear();
+        self.portions = HeadPortions::new();
+        self.share.release();
+    }
+
+    /// Whether the next bytes are collected before pingora gets them.
+    pub(super) fn collects(&self) -> bool {
+        self.is_in_head() && self.portions.is_long()
+    }
+
+    /// Whether pingora has to get what was collected.
+    pub(super) fn is_due(&self) -> bool {
+        self.portions.is_due()
+    }
+
+    /// Pingora gets what was collected.
+    pub(super) fn pass_on(&mut self) {
+        self.portions.pass_on();
+    }
+
+    /// Reserves the memory of the head.
+    pub(super) fn cover(&mut self) -> Result<(), Full> {
+        match self.phase {
+            Phase::Head => self.share.cover(self.portions.length()),
+            Phase::Chunks(_) | Phase::Rest => Ok(()),
+        }
+    }
+
+    /// Counts the memory of the head for a known access key.
+    pub(super) fn count_for(&mut self, holder: u64) {
+        self.share.count_for(holder);
     }
 
     /// Whether a head is expected or incomplete.
@@ -69,7 +106,10 @@ impl Http1State {
     /// Takes bytes that were read; false when they make a chunked body malformed.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         match &mut self.phase {
-            Phase::Head => self.keep(bytes),
+            Phase::Head => {
+                self.keep(bytes);
+                self.portions.push(bytes);
+            }
             Phase::Chunks(chunks) => return chunks.push(bytes),
             Phase::Rest => {}
         }

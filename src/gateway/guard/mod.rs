@@ -8,6 +8,8 @@ mod guarded_stream;
 mod http1;
 mod http2;
 mod linger;
+mod long_head;
+mod refused_head;
 mod slow_client;
 
 pub(super) use chunks::MalformedChunk;

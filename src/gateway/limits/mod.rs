@@ -1,10 +1,13 @@
 //! The gateway's resource limits: memory and disk for bodies, and the calls of one application.
 
+mod client_heads;
 mod memory;
 mod quota;
 mod spill;
 mod token_bucket;
 
+pub(super) use client_heads::{ClientHeads, HeadShare, SHORT_HEAD};
+pub(super) use memory::Full;
 pub(crate) use memory::{MemoryBudget, MemoryReservation};
 pub(super) use quota::{CallPermit, CallQuotas};
 pub(super) use spill::{SpillFile, SpillFolder};

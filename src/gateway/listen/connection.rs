@@ -7,6 +7,7 @@
 use super::connection_limit::ConnectionLimit;
 use super::listener::ConnectionHandler;
 use crate::gateway::guard::{ClientGuard, GuardedStream};
+use crate::gateway::limits::SHORT_HEAD;
 use crate::gateway::proxy::Gateway;
 use crate::gateway::state::GatewayState;
 use crate::gateway::upstream::health_check;
@@ -21,6 +22,7 @@ use pingora_core::protocols::{ALPN, Stream};
 use pingora_core::server::ShutdownWatch;
 use pingora_core::server::configuration::ServerConf;
 use pingora_proxy::{HttpProxy, http_proxy};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -29,8 +31,9 @@ use tokio::time::{Instant, sleep, timeout};
 /// RFC 9113 §3.4.
 const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";
-/// A head that is still incomplete after this many bytes is left to pingora, which limits its size.
-const LONGEST_FIRST_READ: usize = 64 << 10;
+/// A head that is still incomplete after this many bytes is left to pingora, which limits its size, and to the
+/// connection's guard, which counts it.
+const LONGEST_FIRST_READ: usize = SHORT_HEAD;
 const FIRST_READ: usize = 4 << 10;
 /// How often a process that has handed over checks whether its last connections have ended.
 const CLEANUP_POLL: Duration = Duration::from_millis(20);
@@ -131,9 +134,12 @@ impl ClientConnections {
     }
 
     async fn serve_http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
-        let limits = self.state.snapshot().settings.limits.clone();
+        let snapshot = self.state.snapshot();
+        let limits = snapshot.settings.limits.clone();
+        let share = snapshot.heads.share(address(&stream));
+        drop(snapshot);
         let metrics = self.state.metrics().clone();
-        let guard = ClientGuard::http1(&first, limits.header_timeout, metrics);
+        let guard = ClientGuard::http1(&first, share, limits.header_timeout, metrics);
         let stream = Box::new(GuardedStream::of_client(BytesMut::new(), stream, guard));
         let mut session = ServerSession::new_http1(stream);
         let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));
@@ -149,6 +155,11 @@ impl ClientConnections {
             next = self.proxy.process_new_http(session, shutdown).await;
         }
     }
+}
+
+fn address(stream: &Stream) -> Option<IpAddr> {
+    let digest = stream.get_socket_digest()?;
+    Some(digest.peer_addr()?.as_inet()?.ip())
 }
 
 fn http2_limits() -> H2Options {

@@ -2,8 +2,11 @@
 //! have [`super::attempts`].
 
 use crate::gateway::context::CallContext;
+use crate::gateway::limits::MemoryReservation;
 use crate::observe::events::UpstreamRetried;
+use pingora_core::Result;
 use pingora_core::upstreams::peer::HttpPeer;
+use pingora_error::{Error, ErrorType};
 use pingora_proxy::Session;
 use std::sync::Arc;
 
@@ -62,4 +65,27 @@ pub(crate) fn repeat_elsewhere(session: &Session, status: u16, ctx: &mut CallCon
     ctx.server = Some(next);
     (ctx.attempts, ctx.received, ctx.repeats) = (0, 0, true);
     true
+}
+
+/// Counts `bytes` more of the answer until the client has read them. Pingora reads a few pieces ahead, so that
+/// much of each answer is in memory where the client reads none.
+///
+/// # Errors
+/// When there is no memory for an answer of which nothing has been sent yet: it becomes a 503. One that has begun
+/// goes on, since the pieces ahead are few.
+pub(crate) fn count_unread(session: &Session, bytes: usize, ctx: &mut CallContext) -> Result<()> {
+    ctx.answered = ctx.answered.saturating_add(bytes);
+    let unread = ctx.answered.saturating_sub(session.body_bytes_sent());
+    let (memory, holder) = (&ctx.snapshot.memory, ctx.tenant.holder);
+    let held = ctx.held_answer.take();
+    let mut held = held.unwrap_or_else(|| MemoryReservation::new(memory, holder));
+    let covered = held.cover(unread);
+    ctx.held_answer = Some(held);
+    match covered {
+        Err(full) if session.response_written().is_none() => {
+            ctx.exhausted = Some(full.0);
+            Error::e_explain(ErrorType::InternalError, "no memory for the answer")
+        }
+        _ => Ok(()),
+    }
 }

@@ -79,6 +79,9 @@ impl Overloaded {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             let why = match self.room {
                 Exhausted::Memory => "limits.buffered_bytes is exhausted",
+                Exhausted::ClientMemory => {
+                    "one client address has used up limits.client_bytes with long request heads"
+                }
                 Exhausted::Disk => {
                     "limits.spilled_bytes is exhausted, or the disk is full (data_dir)"
                 }

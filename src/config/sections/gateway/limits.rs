@@ -14,6 +14,8 @@ pub struct Limits {
     pub connections: Option<usize>,
     /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
     pub buffered_bytes: u64,
+    /// Bytes of them for long request heads of one client address; beyond it 503.
+    pub client_bytes: u64,
     /// Bytes of request bodies in files while they come; beyond it 503. None: [`Limits::spilled`].
     pub spilled_bytes: Option<u64>,
     /// Time for a client to send its request head, and for each silence inside its body.
@@ -62,6 +64,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let connections = units::count_or_auto(1..=10_000_000);
     let connections = r.read("limits.connections", &connections);
     let buffered_bytes = r.read("limits.buffered_bytes", &held());
+    let client_bytes = r.read("limits.client_bytes", &units::size(MIB..=16 * 1_024 * GIB));
     let spilled_bytes = r.read("limits.spilled_bytes", &held());
     let times = times(r);
     let idle = units::count(0..=1_000_000);
@@ -71,6 +74,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
         threads: threads.flatten(),
         connections: connections.flatten(),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
+        client_bytes: client_bytes.unwrap_or(32 * MIB),
         spilled_bytes,
         header_timeout: times.header,
         idle_timeout: times.idle,
