@@ -4,8 +4,14 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use x509_parser::prelude::{FromDer, X509Certificate};
+use zeroize::Zeroizing;
+
+/// The largest file in bytes. Those of all authorities of a system together have a tenth of it.
+pub(crate) const LARGEST: u64 = 4 << 20;
 
 /// A certificate chain and its key.
 ///
@@ -19,11 +25,9 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
         .map(CertificateDer::as_ref)
         .unwrap_or_default();
     in_time(first).map_err(|wrong| format!("{}: {wrong}", cert.display()))?;
-    let unusable = |wrong: &dyn std::fmt::Display| format!("{}: {wrong}", key.display());
-    let read = PrivateKeyDer::from_pem_file(key);
-    let read = read.map_err(|error| unusable(&format!("contains no private key ({error})")))?;
+    let read = self::key(key)?;
     let signs = rustls::crypto::ring::sign::any_supported_type(&read);
-    let signs = signs.map_err(|_| unusable(&"unsupported kind of key"))?;
+    let signs = signs.map_err(|_| format!("{}: unsupported kind of key", key.display()))?;
     let identity = CertifiedKey::new(chain, signs);
     // Not possible for some kinds of key; a wrong pair of those fails in the first handshake.
     match identity.keys_match() {
@@ -43,8 +47,21 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
 /// # Errors
 /// When the file cannot be read or contains no private key.
 pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    let read = PrivateKeyDer::from_pem_file(path);
+    let read = PrivateKeyDer::from_pem_slice(&contents(path)?);
     read.map_err(|error| format!("{}: contains no private key ({error})", path.display()))
+}
+
+fn contents(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {
+    let mut bytes = Zeroizing::new(Vec::new());
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(format!("{}: cannot be read: {error}", path.display())),
+        Ok(read) if read as u64 > LARGEST => Err(format!(
+            "{}: is larger than {LARGEST} bytes",
+            path.display()
+        )),
+        Ok(_) => Ok(bytes),
+    }
 }
 
 /// Every certificate of a file, at least one.
@@ -53,8 +70,9 @@ pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
 /// When the file cannot be read or holds none, or one that cannot be read.
 pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |wrong: &dyn std::fmt::Display| format!("{}: {wrong}", path.display());
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let read: Vec<CertificateDer<'static>> = read.map_err(|error| wrong(&error))?;
+    let bytes = contents(path)?;
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    let read = read.map_err(|error| wrong(&error))?;
     if read.is_empty() {
         return Err(wrong(&"contains no certificate"));
     }

@@ -17,9 +17,6 @@ use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// The largest file of certificates; the authorities of a whole system take a quarter of a mebibyte.
-const LARGEST_PEM: u64 = 4 << 20;
-
 /// Reports every contradiction of the settings a role uses.
 pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     let listeners = listeners(settings, role);
@@ -281,7 +278,7 @@ fn tls_files(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
         if let Some(tls) = bound.listener.and_then(|listener| listener.tls.as_ref()) {
             let read = readable(&tls.cert, bound.key, "tls.cert ", reader)
                 & readable(&tls.key, bound.key, "tls.key ", reader);
-            if let (true, Err(wrong)) = (read, pem::identity(&tls.cert, &tls.key)) {
+            if read && let Err(wrong) = pem::identity(&tls.cert, &tls.key) {
                 reader.contradiction(bound.key, format!("tls: {wrong}"));
             }
             let clients = tls.clients.as_ref().map(|clients| clients.ca.as_path());
@@ -317,7 +314,7 @@ fn client(
     }
     let read = readable(cert, &name, "", reader)
         & readable(key, &format!("{section}.client_key"), "", reader);
-    if let (true, Err(wrong)) = (read, pem::identity(cert, key)) {
+    if read && let Err(wrong) = pem::identity(cert, key) {
         reader.contradiction(&name, wrong);
     }
 }
@@ -327,7 +324,9 @@ fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool
     // Looked at first: opening a pipe waits, and a device has no end.
     let reason = match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => "it is not a file".to_owned(),
-        Ok(found) if found.len() > LARGEST_PEM => format!("it is larger than {LARGEST_PEM} bytes"),
+        Ok(found) if found.len() > pem::LARGEST => {
+            format!("it is larger than {} bytes", pem::LARGEST)
+        }
         Ok(_) => match File::open(path) {
             Ok(_) => return true,
             Err(error) => error.to_string(),

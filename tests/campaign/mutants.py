@@ -10,6 +10,7 @@ cargo-mutants, and tree-sitter with its grammar of Rust. Prints what was missed,
 """
 
 import collections
+import concurrent.futures
 import json
 import os
 import shutil
@@ -258,12 +259,14 @@ def main():
         sys.exit("the tests fail without a mutant")
     seconds = 10 + PATIENCE * (time.monotonic() - start)
     outcomes = dict.fromkeys(unviable, "unviable") | dict.fromkeys(apart, "not run")
-    for mutant in mutants:
-        if mutant["number"] in outcomes:
-            continue
-        outcome = outcomes[mutant["number"]] = run(program, folder, mutant["number"], filters, seconds)
-        if outcome == "missed":
-            print("missed", mutant["name"], flush=True)
+    tested = [mutant for mutant in mutants if mutant["number"] not in outcomes]
+    # Some tests wait more than they work.
+    with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
+        ran = pool.map(lambda mutant: run(program, folder, mutant["number"], filters, seconds), tested)
+        for mutant, outcome in zip(tested, ran):
+            outcomes[mutant["number"]] = outcome
+            if outcome == "missed":
+                print("missed", mutant["name"], flush=True)
     show(outcomes, mutants)
     told = {mutant["name"]: outcomes[mutant["number"]] for mutant in mutants}
     Path(output).write_text(json.dumps(told, indent=1))

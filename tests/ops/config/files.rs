@@ -58,6 +58,9 @@ fn files_that_are_named_must_be_readable() {
         "{}",
         run.stderr
     );
+    let run = check_tls(&format!("{{cert: /dev/zero, key: {file}}}"));
+    let expected = "tls.cert /dev/zero cannot be read: it is not a file";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
     let (cert, key) = pair(&folder);
     let run = check_tls(&format!("{{cert: {cert}, key: {key}}}"));
     assert_eq!(run.code, 0, "{}", run.stderr);
