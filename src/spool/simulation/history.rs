@@ -70,6 +70,9 @@ pub(super) struct History {
     pub(super) power_failures: u64,
     /// Files of version 4.1 were there: a wrong bit in one may hide the record behind it, which is counted.
     pub(super) had_version_4_1: bool,
+    /// The power failed before the gateway's id was on disk for certain: without it, a file of version 4.1 whose first
+    /// bytes are damaged cannot be read.
+    pub(super) may_lose_gateway: bool,
     /// Records that a bound of the spool had dropped from the disk, and that a kill found in memory.
     pub(super) unsaid: u64,
     /// Syncs that are to fail.
@@ -118,6 +121,7 @@ impl History {
             letter_sectors: 0,
             power_failures: 0,
             had_version_4_1: false,
+            may_lose_gateway: false,
             unsaid: 0,
             sync_failures: 0,
             told: Vec::new(),

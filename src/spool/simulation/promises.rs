@@ -76,6 +76,9 @@ impl History {
         if self.sectors > 0 || lied {
             return;
         }
+        if self.had_version_4_1 && self.may_lose_gateway && self.rotten > 0 {
+            return;
+        }
         // Damage may hide how many records it covers: it was one at least.
         let hidden = self.rotten.saturating_sub(1) + self.unsaid;
         if missing.len() as u64 > said + hidden {

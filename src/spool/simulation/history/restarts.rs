@@ -143,6 +143,7 @@ impl History {
     fn forget_unnoted(&mut self) {
         if !simulated::is_synced(&self.folder.join(chain_file::FILE_NAME)) {
             self.unnoted.extend(witness::in_newest_segments());
+            self.may_lose_gateway = true;
         }
     }
 
