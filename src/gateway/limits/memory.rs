@@ -190,6 +190,16 @@ impl MemoryBudget {
         }
     }
 
+    /// Counts bytes that are taken for another holder; false where that would have more than its share.
+    fn pass(&self, from: u64, to: u64, bytes: i64) -> bool {
+        let is_over_share = self.is_over_share(&self.holders(), to, bytes);
+        if !is_over_share {
+            self.change(to, |own| own.bytes += bytes);
+            self.change(from, |own| own.bytes -= bytes);
+        }
+        !is_over_share
+    }
+
     fn release(&self, holder: u64, bytes: i64) {
         self.change(holder, |own| own.bytes -= bytes);
         self.used.fetch_sub(bytes, Ordering::SeqCst);
@@ -213,6 +223,15 @@ impl MemoryReservation {
     /// The access key of the call.
     pub(crate) fn holder(&self) -> u64 {
         self.holder
+    }
+
+    /// Counts what is reserved for another holder; false where that would have more than its share.
+    pub(crate) fn count_for(&mut self, holder: u64) -> bool {
+        let passed = self.budget.pass(self.holder, holder, self.bytes);
+        if passed {
+            self.holder = holder;
+        }
+        passed
     }
 
     /// Reserves `bytes` more.
