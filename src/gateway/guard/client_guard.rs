@@ -129,7 +129,7 @@ impl ClientGuard {
                 if !self.push_http1(bytes) {
                     return Poll::Ready(Err(io::Error::other(MalformedChunk)));
                 }
-                if !self.has_memory() {
+                if !self.cover_head() {
                     return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
                 }
                 self.check_bytes(bytes)
@@ -154,7 +154,7 @@ impl ClientGuard {
     }
 
     /// Reserves the memory of an HTTP/1.1 head; false, counted, where there is none left.
-    fn has_memory(&mut self) -> bool {
+    fn cover_head(&mut self) -> bool {
         let covered = match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).cover(),
             Protocol::Http2(_) => Ok(()),
