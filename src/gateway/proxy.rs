@@ -260,10 +260,11 @@ impl ProxyHttp for Gateway {
         &self,
         session: &mut Session,
         body: &mut Option<Bytes>,
-        _end_of_stream: bool,
+        end_of_stream: bool,
         ctx: &mut CallContext,
     ) -> Result<Option<Duration>> {
-        transparent::count_unread(session, body.as_ref().map_or(0, Bytes::len), ctx)?;
+        let bytes = body.as_ref().map_or(0, Bytes::len);
+        transparent::count_unread(session, bytes, end_of_stream, ctx)?;
         Ok(None)
     }
 

@@ -10,6 +10,11 @@ use pingora_error::{Error, ErrorType};
 use pingora_proxy::Session;
 use std::sync::Arc;
 
+/// What pingora reads of an answer beyond what it is writing: four pieces of 64 KiB.
+const READ_AHEAD: usize = 256 << 10;
+/// An answer counts for at most one of so many parts of the memory, however little there is.
+const PARTS: usize = 8;
+
 /// The peer of the next attempt. A server whose name does not resolve counts as unreachable.
 pub(crate) async fn peer(ctx: &mut CallContext) -> Option<Arc<HttpPeer>> {
     if ctx.server.is_none() {
@@ -67,19 +72,25 @@ pub(crate) fn repeat_elsewhere(session: &Session, status: u16, ctx: &mut CallCon
     true
 }
 
-/// Counts `bytes` more of the answer until the client has read them. Pingora reads a few pieces ahead, so that
-/// much of each answer is in memory where the client reads none.
+/// Counts what has come of the answer and was not sent yet, with what pingora reads ahead of it: so much of each
+/// answer is in memory where the client reads none. `bytes` have come now.
 ///
 /// # Errors
 /// When there is no memory for an answer of which nothing has been sent yet: it becomes a 503. One that has begun
 /// goes on, since the pieces ahead are few.
-pub(crate) fn count_unread(session: &Session, bytes: usize, ctx: &mut CallContext) -> Result<()> {
+pub(crate) fn count_unread(
+    session: &Session,
+    bytes: usize,
+    has_ended: bool,
+    ctx: &mut CallContext,
+) -> Result<()> {
     ctx.answered = ctx.answered.saturating_add(bytes);
     let unread = ctx.answered.saturating_sub(session.body_bytes_sent());
+    let ahead = if has_ended { 0 } else { READ_AHEAD };
     let (memory, holder) = (&ctx.snapshot.memory, ctx.tenant.holder);
     let held = ctx.held_answer.take();
     let mut held = held.unwrap_or_else(|| MemoryReservation::new(memory, holder));
-    let covered = held.cover(unread);
+    let covered = held.cover((unread + ahead).min(memory.limit_bytes() / PARTS));
     ctx.held_answer = Some(held);
     match covered {
         Err(full) if session.response_written().is_none() => {
