@@ -28,8 +28,7 @@ pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
 pub enum Recognition {
     /// It accepts records of the access key; of the application too, where it looks at that.
     Known,
-    /// It accepts records of the access key, which belongs to this application. One that the call names was not
-    /// looked at.
+    /// It accepts records of the access key, which belongs to this application, whatever the call names.
     KnownFor(ApplicationId),
     /// It accepts no records of the access key.
     UnknownKey,

@@ -23,7 +23,7 @@ const FORMS: [&str; 2] = ["x-www-form-urlencoded", "multipart/"];
 /// Checks the Content-Type of a body. No Content-Type, and any type that is not one of a form, stands for JSON.
 ///
 /// # Errors
-/// [`Unsupported::Form`], [`Unsupported::Charset`].
+/// [`Unsupported::Form`] or [`Unsupported::Charset`], for the first value that names one.
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
     for value in headers.get_all(CONTENT_TYPE) {
         let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
@@ -41,7 +41,7 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
 /// Checks that a body is not compressed.
 ///
 /// # Errors
-/// [`Unsupported::Encoding`].
+/// [`Unsupported::Encoding`] for anything but `identity`.
 pub(crate) fn check_encoding(headers: &HeaderMap) -> Result<(), Unsupported> {
     let is_identity = |coding: &[u8]| {
         let coding = coding.trim_ascii();
