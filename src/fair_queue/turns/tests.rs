@@ -296,7 +296,7 @@ async fn jobs_that_are_ready_together_run_in_fair_turns_and_not_as_they_came() {
         });
     }
     jobs.join_all().await;
-    let order = order.lock().unwrap();
+    let order = order.lock().unwrap().clone();
     let place = order.iter().position(|holder| *holder == 2).unwrap();
     assert!(place < 10, "{place} of the other key ran first");
     // The last place is returned behind what is ready.

@@ -40,6 +40,11 @@ pub(super) fn add_components(components: &mut Components) {
         header.extensions = Some(Extensions::from_iter([("required", true)]));
         components.headers.insert(name.to_owned(), header.into());
     }
+    let own = "The application that the access token is bound to, where it is bound to one.";
+    let own = header(own, text()).into();
+    components
+        .headers
+        .insert("X-Monitor-Key-Application".to_owned(), own);
     let latest = "The latest version of the application, if the change was made from another one.";
     let latest = header(latest, text());
     components
@@ -63,7 +68,7 @@ fn header(description: &str, schema: Object) -> Header {
 }
 
 /// Name, description and schema of the headers that answers have.
-fn headers() -> [(&'static str, &'static str, Object); 8] {
+fn headers() -> [(&'static str, &'static str, Object); 7] {
     let version = ObjectBuilder::new().schema_type(Type::String);
     let version = version.pattern(Some("^\"[0-9]+\"$")).build();
     let seconds = ObjectBuilder::new().schema_type(Type::Integer);
@@ -74,11 +79,6 @@ fn headers() -> [(&'static str, &'static str, Object); 8] {
             "X-Monitor-Batch",
             "Records may be sent in batches.",
             words(["1"]),
-        ),
-        (
-            "X-Monitor-Key-Application",
-            "The application that the access token is bound to, where it is bound to one.",
-            text(),
         ),
         ("Allow", "The methods of this path.", text()),
         ("Location", "The path of what was created.", text()),
