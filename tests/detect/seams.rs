@@ -123,3 +123,116 @@ fn a_value_over_three_parts_is_found_wherever_it_stands_among_thousands() {
         assert!(found.contains(&expected), "{at}");
     }
 }
+
+#[test]
+fn a_break_is_a_border_to_one_value_and_nothing_to_another() {
+    let card = ["4276 5493 60", "34 4563"];
+    let value = "4276 5493 60\n34 4563";
+    for (before, behind) in [
+        (&["My card is"][..], &[][..]),
+        (&[], &["thanks"]),
+        (&["My card is"], &["please charge it"]),
+        (&["I want 2"], &["1 time"]),
+        (&["1234 "], &[" 5678"]),
+        (&["it costs $"], &["%"]),
+        (&["ref_"], &["_x"]),
+        (&["one", "two", "3"], &["4", "five", "six"]),
+        (&["Моя карта"], &["спасибо"]),
+    ] {
+        let found = finds(&owned(&[before, &card, behind].concat()));
+        let expected = ("BANK_CARD_NUMBER".to_owned(), value.to_owned());
+        assert!(
+            found.contains(&expected),
+            "{before:?} {behind:?}: {found:?}"
+        );
+    }
+    for (parts, kind, value) in [
+        (
+            &["call 2", "+7 912 345", "-67-89", "1 time"][..],
+            "PHONE_NUMBER",
+            "+7 912 345\n-67-89",
+        ),
+        (
+            &["call me", "8 916 123", "-45-67", "now"],
+            "PHONE_NUMBER",
+            "8 916 123\n-45-67",
+        ),
+        (
+            &["write to", "anna@exam", "ple.com", "thanks"],
+            "EMAILS",
+            "anna@exam\nple.com",
+        ),
+        (
+            &["my INN is", "77526", "01811", "ok"],
+            "INN",
+            "77526\n01811",
+        ),
+        (
+            &["СНИЛС 777-741", "-215 45", "вот"],
+            "SNILS",
+            "777-741\n-215 45",
+        ),
+        (
+            &["the server", "10.20", ".30.40", "is down"],
+            "IP",
+            "10.20\n.30.40",
+        ),
+    ] {
+        let found = finds(&owned(parts));
+        let expected = (kind.to_owned(), value.to_owned());
+        assert!(found.contains(&expected), "{parts:?}: {found:?}");
+    }
+    // Digit by digit, between digits.
+    let digits: Vec<String> = "2 4276549360344563 2"
+        .split(' ')
+        .flat_map(|word| match word.len() {
+            1 => vec![word.to_owned()],
+            _ => word.chars().map(String::from).collect(),
+        })
+        .collect();
+    let found = finds(&digits);
+    assert!(
+        found.iter().any(|(kind, _)| kind == "BANK_CARD_NUMBER"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_part_of_blanks_separates_no_value() {
+    for blank in [" ", "\n", " \t", "\u{a0}", " \u{200b} "] {
+        for parts in [
+            &["4276 5493 60", blank, "34 4563"][..],
+            &["4276 5493 ", blank, "6034 4563"],
+            &[
+                "my card is",
+                blank,
+                "4276 5493 60",
+                blank,
+                "",
+                blank,
+                "34 4563",
+                "ok",
+            ],
+        ] {
+            let found = finds(&owned(parts));
+            let card = found.iter().find(|(kind, _)| kind == "BANK_CARD_NUMBER");
+            assert!(card.is_some(), "{parts:?}: {found:?}");
+        }
+    }
+    let apart = finds(&owned(&["4276 5493", " ", "6034 4563"]));
+    assert!(apart.iter().any(|(kind, _)| kind == "BANK_CARD_NUMBER"));
+}
+
+#[test]
+fn what_stands_beside_a_break_is_no_value() {
+    for parts in [
+        &["in 4276", "5493 rows", "6034 columns", "4563 cells"][..],
+        &["one", "two", "three", "2024", "01", "15"],
+        &["We are 5", "at table 12", "since 10", "30"],
+        &["see a", "b", "c.d", "e", "f"],
+    ] {
+        let found = finds(&owned(parts));
+        let across = found.iter().any(|(_, value)| value.contains('\n'));
+        assert!(!across, "{parts:?}: {found:?}");
+    }
+}

@@ -42,6 +42,8 @@ fn contract_42_every_string_that_a_model_server_may_read_is_checked() {
         blocked(&answer);
     }
     for beside in [
+        r#""forbidden""#,
+        r#"{"role":"user","content":"hello","name":"forbidden"}"#,
         r#"{"role":"user","parts":[{"text":"forbidden"}]}"#,
         r#"{"role":"user","content":null,"reasoning_content":"forbidden"}"#,
     ] {
@@ -90,7 +92,7 @@ fn contract_42_what_cannot_be_read_is_no_verdict() {
         r#"{"role":"user","content":7}"#.to_owned(),
         r#"{"role":"user","content":[{"type":"text","text":7}]}"#.to_owned(),
         r#"{"role":"user","content":["hello",4111111111111111]}"#.to_owned(),
-        r#""forbidden""#.to_owned(),
+        r#"["forbidden"]"#.to_owned(),
         format!(r#"{{"role":"user","content":{deep}}}"#),
     ];
     for (fields, status) in [("", 200), (", on_backend_failure: closed", 502)] {
@@ -149,10 +151,48 @@ fn contract_42_the_backend_is_told_where_the_parts_of_a_message_meet() {
     }
 }
 
+#[test]
+fn contract_42_a_body_without_messages_has_no_verdict() {
+    let counter = r#"monitor_unchecked_total{reason="unreadable"}"#;
+    let bodies = [
+        r#"{"model":"m","prompt":"forbidden"}"#,
+        r#"{"model":"m","input":"forbidden"}"#,
+        r#"{"model":"m","messages":[],"prompt":"forbidden"}"#,
+        r#"{"model":"m","messages":null,"input":["forbidden"]}"#,
+        r#"[{"model":"m","messages":[{"role":"user","content":"forbidden"}]}]"#,
+        r#""forbidden""#,
+    ];
+    for (fields, status) in [("", 200), (", on_backend_failure: closed", 502)] {
+        let (upstream, backend) = (Upstream::ok(), Backend::flagging("forbidden"));
+        let stack = sync(&upstream, fields).monitor(&backend).start();
+        for (number, body) in (1..).zip(bodies) {
+            backend.forget();
+            assert_eq!(stack.call(&chat(body)).status(), status, "{body}");
+            assert_eq!(stack.metric(counter), f64::from(number), "{body}");
+            let calls = backend.await_calls(1);
+            let pre = calls.iter().find(|call| call.is_pre()).unwrap();
+            assert_eq!(*pre.parameter("incomplete"), true, "{body}");
+        }
+        if status == 502 {
+            upstream.assert_untouched();
+        }
+        // The words of the user to a server that takes them.
+        for messages in [r#""forbidden""#, r#"["forbidden"]"#] {
+            let body = format!(r#"{{"model":"m","messages":{messages}}}"#);
+            blocked(&stack.call(&chat(body)));
+        }
+        // An ordinary body is read as ever, whatever stands beside its messages.
+        let body = r#"{"messages":[{"role":"user","content":"hello"}],"user":"u"}"#;
+        assert_eq!(stack.call(&chat(body)).text(), ANSWER);
+        assert_eq!(stack.metric(counter), bodies.len() as f64);
+    }
+}
+
 /// The whole program in one process, its application in sync mode.
 fn all_in_sync() -> Stack {
     let stack = Stack::all().start();
-    let change = json!({"version": 1, "policy": {"app_mode": "sync", "phrase": PHRASE}});
+    let policy = json!({"app_mode": "sync", "phrase": PHRASE, "on_backend_failure": "closed"});
+    let change = json!({"version": 1, "policy": policy});
     let path = format!("/applications/{}", stack.application_id());
     patch(&stack, &path, &change);
     eventually("the policy is in force", || {
@@ -235,6 +275,65 @@ fn contract_42_what_is_split_over_two_parts_is_found_and_masked_where_it_stands(
         "{}",
         answer.text()
     );
+}
+
+#[test]
+fn contract_42_a_card_is_found_however_a_message_is_put_together() {
+    let stack = all_in_sync();
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let beside = |text: &str, name: &str| json!({"type": "text", "text": text, name: "y"});
+    let image = json!({"type": "image_url", "image_url": {"url": "https://x/y.png"}, "alt": "a"});
+    let contents = [
+        // A break is a border to what stands beside the card.
+        json!(["My card is", "4111 1111 11", "11 1111"]),
+        json!([
+            text("My card is"),
+            text("4111 1111 11"),
+            text("11 1111"),
+            text("thanks")
+        ]),
+        json!(["I want 2", "4111 1111 11", "11 1111", "1 time"]),
+        // What is not the text of a part stands between the texts.
+        json!([beside("4111 1111 11", "x"), text("11 1111")]),
+        json!([beside("4111 1111 11", "title"), text("11 1111")]),
+        json!([beside("4111 1111 11", "Text"), text("11 1111")]),
+        json!([text("4111 1111 11"), image, text("11 1111")]),
+        // A part of blanks.
+        json!([text("4111 1111 11"), text(" "), text("11 1111")]),
+        json!([text("4111 1111 11"), text("\n"), text("11 1111")]),
+        json!([text("4111 1111 "), text(" "), text("1111 1111")]),
+        // Other separators than those on the card.
+        json!("card 4111\t1111\t1111\t1111"),
+        json!("card 4111\n1111\n1111\n1111"),
+        json!("card 4111  1111  1111  1111"),
+        json!("4111.1111.1111.1111"),
+        json!("4111_1111_1111_1111"),
+        json!("4111/1111/1111/1111"),
+        json!("4111, 1111, 1111, 1111"),
+        json!("4\u{301}1\u{301}1\u{301}1\u{301} \u{301}1111 1111 1111"),
+    ];
+    let messages = contents.map(|content| json!({"role": "user", "content": content}));
+    let named = json!({"role": "user", "name": "4111111111111111", "content": "hi"});
+    for message in messages.iter().chain([&named]) {
+        let body = json!({"model": "m", "messages": [message]}).to_string();
+        let answer = stack.call(&Request::chat(body));
+        assert!(answer.text().contains("monitor-guardrails-"), "{message}");
+        assert_eq!(kind(&blocked(&answer)), "dataclean", "{message}");
+    }
+    // Unlike a part that is empty to the eye, what was said before counts.
+    for last in [
+        json!({"name": "bob", "content": ""}),
+        json!({"content": [{"foo": "bar"}]}),
+    ] {
+        let mut last = last;
+        last["role"] = "user".into();
+        let first = json!({"role": "user", "content": "4111 1111 1111 1111"});
+        let body = json!({"model": "m", "messages": [first, last]}).to_string();
+        assert_eq!(
+            kind(&blocked(&stack.call(&Request::chat(body)))),
+            "dataclean"
+        );
+    }
 }
 
 #[test]

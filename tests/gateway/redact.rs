@@ -41,7 +41,7 @@ fn said(answer: &Response) -> String {
 }
 
 /// Bodies and what reaches the model server.
-const BODIES: [(&str, &str); 7] = [
+const BODIES: [(&str, &str); 8] = [
     (
         PROMPT,
         r#"{"model":"m","messages":[{"role":"user","content":"[EMAILS_1] [EMAILS_1] [BANK_CARD_NUMBER_1] [IP_1]"}]}"#,
@@ -61,6 +61,10 @@ const BODIES: [(&str, &str); 7] = [
     (
         r#"{"messages":[{"role":"system","content":"[EMAILS_1] \u005bIP_1] cc@example.com"},{"role":"user","content":"anna@example.com 10.0.0.1"}]}"#,
         r#"{"messages":[{"role":"system","content":"[EMAILS_1] \u005bIP_1] cc@example.com"},{"role":"user","content":"[EMAILS_2] [IP_2]"}]}"#,
+    ),
+    (
+        r#"{"messages":[{"role":"user","name":"c-4111111111111111","content":"10.0.0.1"}]}"#,
+        r#"{"messages":[{"role":"user","name":"c-BANK_CARD_NUMBER_1","content":"[IP_1]"}]}"#,
     ),
     (HELLO, HELLO),
     (r#"["anna@example.com"]"#, r#"["anna@example.com"]"#),

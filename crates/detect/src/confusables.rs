@@ -82,6 +82,12 @@ pub(crate) fn reading(c: char) -> Reading {
     }
 }
 
+/// Whether a mark changes what this character says: a digit, a blank or a sign stays one with any number of
+/// marks over it.
+pub(crate) fn takes_mark(c: char) -> bool {
+    !c.is_ascii() || c.is_ascii_alphabetic()
+}
+
 /// Mathematical letters come in alphabets of 26 capital and 26 small ones.
 fn mathematical(place: u32) -> u32 {
     let letter = place % 52;

@@ -4,7 +4,7 @@
 use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
 use crate::message::{Message, portions};
-use crate::seams::joined_seams;
+use crate::seams::{bordered, joined_seams};
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
 /// takes its caller with it: a text never passes because of it.
@@ -48,6 +48,10 @@ impl LocalDetectors {
         for joined in joined_seams(message) {
             let found = self.find_in(&joined.text, &among).into_iter();
             spans.extend(found.filter_map(|span| span.across(&joined)));
+            for joined in bordered(&joined) {
+                let found = self.find_in(&joined.text, &among).into_iter();
+                spans.extend(found.filter_map(|span| span.across(&joined)));
+            }
         }
         overlap::resolve(spans)
     }
@@ -182,7 +186,13 @@ mod tests {
         let of_numbers = |name| {
             of_numbers(name) && !matches!(name, PatternName::Date | PatternName::DeadlineDate)
         };
-        for (text, settled) in [("card 4276 5493 6034 4563\n", 25), ("KPP 770701001\n", 14)] {
+        for (text, settled) in [
+            // The groups of a card may stand in lines.
+            ("card 4276 5493 6034 4563\n", 5),
+            ("card 4276 5493 6034 4563\nfine ", 30),
+            ("KPP 770701001\n", 4),
+            ("KPP 770701001\nfine ", 19),
+        ] {
             assert_eq!(local.stable_until(text, of_numbers), settled, "{text}");
         }
     }

@@ -6,10 +6,10 @@ use super::normalize::NormalizedText;
 use super::overlap;
 use super::pattern_name::PatternName;
 use super::span::{Kind, Span, Strength};
-use super::text::Text;
+use super::text::{Needs, Text};
 use crate::compiled::Compiled;
 use crate::message::{AnalysisBudget, CONTEXT, Message, portions};
-use crate::seams::{JoinedParts, joined_parts, joined_seams};
+use crate::seams::{JoinedParts, bordered, joined_parts, joined_seams};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -133,32 +133,33 @@ impl<'p> Predefined<'p> {
         }
         found.spans.sort_unstable_by_key(|span| span.start);
         let within = found.spans.len();
+        // Words and names have no borders that a break could hide.
+        let of_values = |one: &&Box<dyn Detector>| one.needs() != Needs::Nothing;
         for joined in joined_seams(Message { text, ..message }) {
-            for span in self.find_in(&detectors.local, &joined.text, found) {
-                let seam = joined.break_in(&(span.start..span.end));
-                let is_one = seam.is_none_or(|seam| is_one_value(&span, &joined, seam));
-                let across = span.across(&joined).map(Span::of_any);
-                let across = across.filter(|_| is_one);
-                let new =
-                    across.filter(|span| seam.is_none() || !is_known(span, &found.spans[..within]));
-                found.spans.extend(new);
+            let spans = self.find_in(&detectors.local, &joined.text, found);
+            keep_across(spans, &joined, within, found);
+            for joined in bordered(&joined) {
+                let local = detectors.local.iter().filter(of_values);
+                let spans = self.find_in(local, &joined.text, found);
+                keep_across(spans, &joined, within, found);
             }
         }
     }
 
-    fn find_in(
+    fn find_in<'d>(
         &mut self,
-        detectors: &[Box<dyn Detector>],
+        detectors: impl IntoIterator<Item = &'d Box<dyn Detector>, IntoIter: Clone>,
         original: &str,
         found: &mut Found<'_>,
     ) -> Vec<Span> {
+        let detectors = detectors.into_iter();
         let plain = Text::new(original);
         let view = NormalizedText::new(&plain);
         let folded = view.folded().map(Text::new);
         let text = folded.as_ref().unwrap_or(&plain);
         let mut spans = Vec::new();
         for (name, ran) in self.patterns.iter().zip(&mut self.ran) {
-            for detector in detectors.iter().filter(|one| one.name() == *name) {
+            for detector in detectors.clone().filter(|one| one.name() == *name) {
                 let ended = run(&**detector, text, &mut spans);
                 *ran = Some(ran.unwrap_or(false) || ended.is_ok());
                 if let Err(failure) = ended {
@@ -179,6 +180,18 @@ impl<'p> Predefined<'p> {
                     .push(format!("pattern {name} has no detector")),
             }
         }
+    }
+}
+
+/// Adds the finds in joined parts that reach across a seam; `within` of the others were found at their place.
+fn keep_across(spans: Vec<Span>, joined: &JoinedParts, within: usize, found: &mut Found<'_>) {
+    for span in spans {
+        let seam = joined.break_in(&(span.start..span.end));
+        let is_one = seam.is_none_or(|seam| is_one_value(&span, joined, seam));
+        let across = span.across(joined).map(Span::of_any);
+        let across = across.filter(|_| is_one);
+        let new = across.filter(|span| seam.is_none() || !is_known(span, &found.spans[..within]));
+        found.spans.extend(new);
     }
 }
 
@@ -260,16 +273,18 @@ fn find_custom<'r>(
         };
         let go_on = || clock() < deadline;
         let mut ended = custom.find(message.text, go_on, |start, end| take(start..end));
-        for joined in joined_parts(message) {
-            if ended == Ended::Stopped {
-                break;
+        let mut find_across = |joined: &JoinedParts| {
+            if ended == Ended::AtTheEnd {
+                ended = custom.find(&joined.text, go_on, |start, end| {
+                    let is_across = joined.break_in(&(start..end)).is_some();
+                    let place = joined.original(start..end).filter(|_| is_across);
+                    place.is_none_or(&mut take)
+                });
             }
-            ended = custom.find(&joined.text, go_on, |start, end| {
-                let is_across = joined.break_in(&(start..end)).is_some();
-                let place = joined.original(start..end).filter(|_| is_across);
-                place.is_none_or(&mut take)
-            });
-        }
+            ended == Ended::AtTheEnd
+        };
+        let _ = joined_parts(message)
+            .all(|joined| find_across(&joined) && bordered(&joined).all(|one| find_across(&one)));
         found.ran += 1;
         if ended == Ended::Stopped {
             found.failures.push(stopped(&custom.name, room));

@@ -42,7 +42,9 @@ fn check_request(body: &[u8], second: Option<&Value>) {
     for roles in ROLES {
         let prompt = chat.prompt(roles).text;
         let literals = chat.prompt_literals(roles).into_iter();
-        let literals: Vec<_> = literals.map(|literal| literal.span).collect();
+        let mut literals: Vec<_> = literals.map(|literal| literal.span).collect();
+        // What stands beside the texts comes behind them.
+        literals.sort_by_key(|span| span.start);
         check_literals(body, &literals);
         for span in &literals {
             assert!(prompt.contains(&*unescape(&body[span.clone()])));

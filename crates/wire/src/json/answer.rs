@@ -114,6 +114,7 @@ impl ChoiceText {
                         }
                     }
                     Piece::Unreadable => has_unreadable = true,
+                    Piece::Aside(_) | Piece::Name(_) => {}
                 });
             }
             let text = text.into_text();
@@ -149,6 +150,7 @@ fn tool_calls(message: View<'_>, text: &mut Joined) -> bool {
                         text.push(view.text().unwrap_or_default());
                     }
                     Piece::Unreadable => has_unreadable = true,
+                    Piece::Aside(_) | Piece::Name(_) => {}
                 });
             }
         }

@@ -1,13 +1,14 @@
 //! The borrowed view of a chat completion body: what the gateway has to know of it (CONTRACT 2, 3
 //! and 5). It judges nothing: members of an odd type are skipped, the upstream complains.
 
-use super::content::{self, Piece};
+use super::content::Piece;
 use super::kind::Kind;
-use super::messages::{ScanRole, each_chosen};
+use super::messages::ScanRole;
+use super::prompt::{self, Prompt, PromptLiteral};
 use super::scan::{Member, Scan};
 use super::text::{Joined, keep_break};
 use super::view::View;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// A chat completion body and its scan.
 #[derive(Clone, Copy)]
@@ -72,7 +73,7 @@ impl<'a> Chat<'a> {
         let (mut text, mut prompt) = (Joined::default(), Prompt::default());
         self.each_piece(roles, |piece, is_first| match piece {
             Piece::Unreadable => prompt.has_unreadable = true,
-            Piece::Text(piece) => {
+            Piece::Text(piece) | Piece::Aside(piece) | Piece::Name(piece) => {
                 let place = text.push(piece.text().unwrap_or_default());
                 if let Some(place) = place.filter(|_| !is_first) {
                     let is_kept = keep_break(&mut prompt.part_breaks, place);
@@ -88,46 +89,20 @@ impl<'a> Chat<'a> {
     pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<PromptLiteral> {
         let mut literals = Vec::new();
         self.each_piece(roles, |piece, is_first| {
-            if let Piece::Text(text) = piece {
+            let is_name = matches!(piece, Piece::Name(_));
+            if let Piece::Text(text) | Piece::Aside(text) | Piece::Name(text) = piece {
                 literals.push(PromptLiteral {
                     span: text.span(),
                     is_first,
+                    is_name,
                 });
             }
         });
         literals
     }
 
-    /// Hands over what the prompt is made of, and whether it is the first text of its message.
-    fn each_piece(&self, roles: &[ScanRole], mut each: impl FnMut(Piece<'a>, bool)) {
-        let roles = if roles.is_empty() {
-            &[ScanRole::LastUser]
-        } else {
-            roles
-        };
-        let is_repeated = self.views("messages").nth(1).is_some();
-        let roles = match (is_repeated, roles.contains(&ScanRole::UserTurn)) {
-            (true, true) => &ScanRole::EVERY_BY_TURNS,
-            (true, false) => &ScanRole::EVERY[..],
-            (false, _) => roles,
-        };
-        for messages in self.views("messages") {
-            if !matches!(messages.kind(), Kind::Array | Kind::Null) {
-                each(Piece::Unreadable, true);
-            }
-            let has_unreadable = each_chosen(messages, roles, |chosen| {
-                let mut is_first = !chosen.continues;
-                let _ = content::of_message(chosen.message, &mut |piece| {
-                    let is_text = matches!(piece, Piece::Text(_));
-                    each(piece, is_first);
-                    is_first &= !is_text;
-                    ControlFlow::Continue(())
-                });
-            });
-            if has_unreadable {
-                each(Piece::Unreadable, true);
-            }
-        }
+    fn each_piece(&self, roles: &[ScanRole], each: impl FnMut(Piece<'a>, bool)) {
+        prompt::each_piece(|| self.views("messages"), roles, each);
     }
 
     fn members(&self, name: &'a str) -> impl Iterator<Item = Member> + 'a {
@@ -139,27 +114,6 @@ impl<'a> Chat<'a> {
         self.members(name)
             .map(move |member| View::new(body, member.value))
     }
-}
-
-/// A string of a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptLiteral {
-    /// Where it stands, with its quotes.
-    pub span: Range<usize>,
-    /// It is the first one of its message, or of several that are read as one; the others are further parts.
-    pub is_first: bool,
-}
-
-/// The prompt of a body (CONTRACT 3, 42). No `Debug`: it holds the client's words.
-#[derive(Default)]
-pub struct Prompt {
-    /// The texts of the messages, joined by line feeds.
-    pub text: String,
-    /// Where in `text` a line feed stands between two parts of one message, or of several that are read as
-    /// one, ascending: what a reader may see without it.
-    pub part_breaks: Vec<usize>,
-    /// Something stands where text is expected and is none, so that the text may be more than this.
-    pub has_unreadable: bool,
 }
 
 #[cfg(test)]
@@ -194,7 +148,7 @@ mod tests {
         (r#"{"messages":[{"role":"user","content":null}]}"#, ""),
         (r#"{"messages":[]}"#, ""),
         (
-            r#"{"messages":[1,"x",null,[{"role":"user","content":"deep"}],{"role":"user","content":{"text":"x"}}]}"#,
+            r#"{"messages":[1,"y",null,[{"role":"user","content":"deep"}],{"role":"user","content":{"text":"x"}}]}"#,
             "x",
         ),
         (
@@ -231,7 +185,7 @@ mod tests {
             ),
             (
                 r#"{"messages":[{"role":"user","content":[{"type":"image","type":"text","text":"a","text":"b"}]}]}"#,
-                "a\nb",
+                "b\na",
             ),
             (
                 r#"{"messages":[{"role":"user","content":"a"},{"role":"user","role":"assistant","content":"b"}]}"#,

@@ -3,7 +3,7 @@
 //! part.
 
 use super::kind::Kind;
-use super::name::{folded, is_in_any_case};
+use super::name::{folded, is_exactly, is_in_any_case};
 use super::text::unescape;
 use super::view::View;
 use std::ops::{ControlFlow, Range};
@@ -15,16 +15,20 @@ const DEEPEST: usize = 32;
 pub(super) enum Piece<'a> {
     /// A string that a model server may read.
     Text(View<'a>),
+    /// One that it may read, of a member that is not the text of its part or message: behind the texts it
+    /// stands between none of them.
+    Aside(View<'a>),
+    /// The name of who speaks. A model server may refuse one of an odd form.
+    Name(View<'a>),
     /// Something stands where text is expected and is none: a number, or a value nested too deeply.
     Unreadable,
 }
 
-/// The members of a message that hold text, in any case. Clients and servers agree on `content`; the others
-/// are what some servers read beside it. Arguments of earlier tool calls are JSON again and not among them.
-const OF_MESSAGE: [&str; 7] = [
-    "content",
+/// The members of a message that hold its text, in any case. Clients and servers agree on `content`.
+const OF_MESSAGE: [&str; 2] = ["content", "parts"];
+/// What some servers read beside it. Arguments of earlier tool calls are JSON again and not among them.
+const BESIDE: [&str; 5] = [
     "text",
-    "parts",
     "refusal",
     "reasoning",
     "reasoning_content",
@@ -61,12 +65,22 @@ impl Meaning {
             _ => Self::Unknown,
         }
     }
+
+    /// That of a member, by its name as a token, in a part of this meaning.
+    fn in_part(key: &[u8], part: Self) -> Self {
+        match part {
+            Self::Free => Self::Free,
+            _ => Self::of(&unescape(key)),
+        }
+    }
 }
 
 /// The strings of one content.
 pub struct ContentLiterals {
     /// Where the strings stand that a reader may take for text, each with its quotes, ascending.
     pub literals: Vec<Range<usize>>,
+    /// The same of those that stand beside the text of their part.
+    pub asides: Vec<Range<usize>>,
     /// Something stands where text is expected and is none.
     pub has_unreadable: bool,
 }
@@ -75,11 +89,13 @@ pub struct ContentLiterals {
 pub fn content_literals(content: &[u8]) -> ContentLiterals {
     let mut found = ContentLiterals {
         literals: Vec::new(),
+        asides: Vec::new(),
         has_unreadable: false,
     };
     let content = View::new(content, 0..content.len());
     of_value(content, Meaning::Text, &mut |piece| match piece {
         Piece::Text(text) => found.literals.push(text.span()),
+        Piece::Aside(text) | Piece::Name(text) => found.asides.push(text.span()),
         Piece::Unreadable => found.has_unreadable = true,
     });
     found
@@ -90,25 +106,48 @@ pub(super) fn of_message<'a>(
     message: View<'a>,
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    if message.kind() == Kind::String {
+        return each(Piece::Text(message));
+    }
     for member in message.members() {
-        let name = OF_MESSAGE
-            .iter()
-            .find(|name| is_in_any_case(member.key, name));
+        let is = |name: &&&str| is_in_any_case(member.key, name);
+        let name = OF_MESSAGE.iter().chain(&BESIDE).find(is);
         if let Some(name) = name {
-            Walk { each, depth: 0 }.value(member.value, Meaning::of(name))?;
+            let walk = Walk {
+                each,
+                depth: 0,
+                is_aside: BESIDE.contains(name),
+            };
+            { walk }.value(member.value, Meaning::of(name))?;
+        } else if is_in_any_case(member.key, "name") && member.value.kind() == Kind::String {
+            each(Piece::Name(member.value))?;
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Hands over the texts of every member `name` of an object.
+/// Hands over the texts of every member `name` of an object: those of the parts, then what stands beside them.
 pub(super) fn each_piece<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(Piece<'a>)) {
     let meaning = match Meaning::of(name) {
         Meaning::Free => Meaning::Free,
         _ => Meaning::Text,
     };
+    let mut has_aside = false;
     for value in object.named_in_any_case(name) {
-        of_value(value, meaning, each);
+        of_value(value, meaning, &mut |piece| match piece {
+            Piece::Aside(_) => has_aside = true,
+            piece => each(piece),
+        });
+    }
+    if !has_aside {
+        return;
+    }
+    for value in object.named_in_any_case(name) {
+        of_value(value, meaning, &mut |piece| {
+            if let Piece::Aside(text) = piece {
+                each(Piece::Text(text));
+            }
+        });
     }
 }
 
@@ -120,6 +159,7 @@ fn of_value<'a>(value: View<'a>, meaning: Meaning, each: &mut dyn FnMut(Piece<'a
     let mut walk = Walk {
         each: &mut each,
         depth: 0,
+        is_aside: false,
     };
     // Nobody breaks off.
     let _ = walk.value(value, meaning);
@@ -128,11 +168,14 @@ fn of_value<'a>(value: View<'a>, meaning: Meaning, each: &mut dyn FnMut(Piece<'a
 struct Walk<'w, 'a> {
     each: &'w mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
     depth: usize,
+    /// What is read is not the text of its part.
+    is_aside: bool,
 }
 
 impl<'a> Walk<'_, 'a> {
     fn value(&mut self, value: View<'a>, meaning: Meaning) -> ControlFlow<()> {
         match value.kind() {
+            Kind::String if self.is_aside => (self.each)(Piece::Aside(value)),
             Kind::String => (self.each)(Piece::Text(value)),
             Kind::Object | Kind::Array if self.depth == DEEPEST => (self.each)(Piece::Unreadable),
             Kind::Object => self.deeper(|walk| walk.part(value, meaning)),
@@ -157,12 +200,15 @@ impl<'a> Walk<'_, 'a> {
 
     fn part(&mut self, part: View<'a>, meaning: Meaning) -> ControlFlow<()> {
         // Looked up once: a part may have any number of members.
-        let mut textual = None;
-        for member in part.members() {
-            let own = match meaning {
-                Meaning::Free => Meaning::Free,
-                _ => Meaning::of(&unescape(member.key)),
+        let (mut textual, main) = (None, main_text(part, meaning));
+        for (at, member) in part.members().enumerate() {
+            let own = Meaning::in_part(member.key, meaning);
+            let is_main = match own {
+                Meaning::Text => main == Some(at),
+                own => own != Meaning::Unknown,
             };
+            let was_aside = self.is_aside;
+            self.is_aside |= !is_main;
             match own {
                 Meaning::NoText => {}
                 Meaning::Source
@@ -171,9 +217,24 @@ impl<'a> Walk<'_, 'a> {
                 Meaning::Source => self.value(member.value, Meaning::Unknown)?,
                 meaning => self.value(member.value, meaning)?,
             }
+            self.is_aside = was_aside;
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Which member of a part most readers take for its text: the last that is called so, in the case that readers
+/// agree on if there is one.
+fn main_text(part: View<'_>, meaning: Meaning) -> Option<usize> {
+    let names = part.members().enumerate();
+    let texts = names.filter(|(_, member)| Meaning::in_part(member.key, meaning) == Meaning::Text);
+    let rank = |key: &[u8]| match is_in_any_case(key, "text") {
+        true => 1 + u8::from(is_exactly(key, "text")),
+        false => 0,
+    };
+    texts
+        .max_by_key(|(_, member)| rank(member.key))
+        .map(|(at, _)| at)
 }
 
 /// Whether a part is one of text, or does not say what it is.
@@ -197,7 +258,7 @@ mod tests {
     fn read(content: &str) -> (Vec<String>, bool) {
         assert!(scan(content.as_bytes()).is_ok(), "{content}");
         let found = content_literals(content.as_bytes());
-        let texts = found.literals.into_iter();
+        let texts = found.literals.into_iter().chain(found.asides);
         let texts = texts.map(|span| unescape(&content.as_bytes()[span]).into_owned());
         (texts.collect(), found.has_unreadable)
     }
@@ -253,7 +314,7 @@ mod tests {
             ),
             (
                 r#"[{"TEXT":"x","Text":["y"],"Input":{"id":"z"},"Data":"a"}]"#,
-                &["x", "y", "z", "a"],
+                &["y", "z", "a", "x"],
             ),
             (r#"[{"type":"image","Type":"Text","data":"x"}]"#, &["x"]),
             (
@@ -266,6 +327,31 @@ mod tests {
             assert!(!unreadable, "{content}");
             assert_eq!(read, *texts, "{content}");
         }
+    }
+
+    #[test]
+    fn what_stands_beside_a_text_stands_between_no_two_texts() {
+        for (beside, read_last) in [
+            (r#""x":"z""#, "z"),
+            (r#""title":"z""#, "z"),
+            (r#""of":{"deep":["z"]}"#, "z"),
+            (r#""content":"z""#, "z"),
+            (r#""Text":"z""#, "z"),
+            (r#""TEXT":{"text":"z"}"#, "z"),
+        ] {
+            for content in [
+                format!(r#"[{{"type":"text","text":"a",{beside}}},{{"text":"b"}}]"#),
+                format!(r#"[{{{beside},"type":"text","text":"a"}},"b"]"#),
+                format!(r#"["a",{{"type":"image_url",{beside}}},"b"]"#)
+                    .replace(r#""content":"#, r#""alt":"#)
+                    .replace(r#""Text":"#, r#""alt":"#)
+                    .replace(r#""TEXT":"#, r#""alt":"#),
+            ] {
+                assert_eq!(read(&content).0, ["a", "b", read_last], "{content}");
+            }
+        }
+        let twice = r#"[{"text":"z","text":"a"},{"text":"y","text":"b"}]"#;
+        assert_eq!(read(twice).0, ["a", "b", "z", "y"]);
     }
 
     #[test]

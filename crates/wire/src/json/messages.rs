@@ -43,8 +43,18 @@ pub(super) struct ChosenMessage<'a> {
     pub(super) continues: bool,
 }
 
-/// Hands over those of the messages that the roles in question apply to. True where a message is no object, or
-/// one that may be the last of the user has nothing that can be read.
+/// What a walk over messages told beside them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Walked {
+    /// There is a message at all.
+    pub(super) has_messages: bool,
+    /// One is neither an object nor a string, or one that may be the last of the user has nothing that can be
+    /// read.
+    pub(super) has_unreadable: bool,
+}
+
+/// Hands over those of the messages that the roles in question apply to. A bare string is one that may be the
+/// user's.
 ///
 /// The messages are walked once to learn where the user's last words begin and once more to take them: a list of
 /// those that may be taken would be several times as long as a body of tiny messages.
@@ -52,7 +62,7 @@ pub(super) fn each_chosen<'a>(
     messages: View<'a>,
     wanted: &[ScanRole],
     mut take: impl FnMut(ChosenMessage<'a>),
-) -> bool {
+) -> Walked {
     let by_turns = wanted.contains(&ScanRole::UserTurn);
     let choice = Choice {
         wanted,
@@ -92,28 +102,29 @@ struct Seen<'a> {
 }
 
 impl Choice<'_> {
-    /// Walks the messages from the one at that byte on. True where one is no object.
-    fn walk<'a>(self, messages: View<'a>, from: usize, mut each: impl FnMut(Seen<'a>)) -> bool {
-        let (mut answers, mut has_unreadable) = (0, false);
-        messages.fold_objects(
-            from,
-            "role",
-            Roles::add,
-            |message, roles: Option<Roles>| match roles {
-                None => has_unreadable |= message.kind() != Kind::Null,
-                Some(roles) => {
-                    let is_answer = roles.assistant && !roles.may_be_user();
-                    answers += usize::from(is_answer && self.by_turns && has_answered(message));
-                    each(Seen {
-                        message,
-                        always: self.wanted.iter().any(|role| roles.have(*role)),
-                        turn: (self.by_turns && roles.may_be_user()).then_some(answers),
-                        roles,
-                    });
+    /// Walks the messages from the one at that byte on.
+    fn walk<'a>(self, messages: View<'a>, from: usize, mut each: impl FnMut(Seen<'a>)) -> Walked {
+        let (mut answers, mut walked) = (0, Walked::default());
+        messages.fold_objects(from, "role", Roles::add, |message, roles: Option<Roles>| {
+            let roles = match (roles, message.kind()) {
+                (Some(roles), _) => roles,
+                (None, Kind::String) => Roles::default(),
+                (None, kind) => {
+                    walked.has_unreadable |= kind != Kind::Null;
+                    return;
                 }
-            },
-        );
-        has_unreadable
+            };
+            walked.has_messages = true;
+            let is_answer = roles.assistant && !roles.may_be_user();
+            answers += usize::from(is_answer && self.by_turns && has_answered(message));
+            each(Seen {
+                message,
+                always: self.wanted.iter().any(|role| roles.have(*role)),
+                turn: (self.by_turns && roles.may_be_user()).then_some(answers),
+                roles,
+            });
+        });
+        walked
     }
 }
 
@@ -127,8 +138,7 @@ struct LastWords<'a> {
     has_user: bool,
     /// The last message that speaks, unless it was taken: it stands in where nobody is the user.
     stand_in: Option<View<'a>>,
-    /// A message is no object.
-    has_unreadable: bool,
+    walked: Walked,
     /// One that may be the last of the user cannot be read.
     is_unreadable: bool,
 }
@@ -136,7 +146,7 @@ struct LastWords<'a> {
 impl<'a> LastWords<'a> {
     fn of(choice: &Choice<'_>, messages: View<'a>) -> Self {
         let mut last = Self::default();
-        last.has_unreadable = choice.walk(messages, 0, |seen| {
+        last.walked = choice.walk(messages, 0, |seen| {
             last.consider(&seen, messages.span().start)
         });
         last
@@ -151,7 +161,7 @@ impl<'a> LastWords<'a> {
         };
         // It may be the last one for a server, and takes no other one's place.
         self.is_unreadable |= !says.text && says.unreadable && may_be_user;
-        if says.text && seen.roles.is_user() {
+        if says.itself && seen.roles.is_user() {
             // What was taken for his last words is not, unless it belongs to the turn.
             let goes_on = seen.turn.is_some()
                 && self.turn.unwrap_or_default() == seen.turn.unwrap_or_default();
@@ -174,7 +184,7 @@ impl<'a> LastWords<'a> {
         choice: &Choice<'_>,
         messages: View<'a>,
         mut take: impl FnMut(ChosenMessage<'a>),
-    ) -> bool {
+    ) -> Walked {
         let is_last_words =
             |role: &ScanRole| matches!(role, ScanRole::LastUser | ScanRole::UserTurn);
         let from = match choice.wanted.iter().all(is_last_words) {
@@ -213,7 +223,10 @@ impl<'a> LastWords<'a> {
                 }
             });
         }
-        self.has_unreadable || self.is_unreadable
+        Walked {
+            has_unreadable: self.walked.has_unreadable || self.is_unreadable,
+            ..self.walked
+        }
     }
 }
 
@@ -231,24 +244,27 @@ fn has_answered(message: View<'_>) -> bool {
 struct Says {
     /// Something that can be seen.
     text: bool,
+    /// It is the message's own text, so that a server takes this message for the last one that says something.
+    itself: bool,
     /// Something that is none where text is expected. Not looked for behind a text.
     unreadable: bool,
 }
 
 fn says(message: View<'_>) -> Says {
-    let mut unreadable = false;
-    let found = content::of_message(message, &mut |piece| match piece {
-        Piece::Text(text) if text.is_blank() => ControlFlow::Continue(()),
-        Piece::Text(_) => ControlFlow::Break(()),
-        Piece::Unreadable => {
-            unreadable = true;
-            ControlFlow::Continue(())
+    let mut says = Says::default();
+    let _ = content::of_message(message, &mut |piece| {
+        match piece {
+            Piece::Text(text) => says.itself = !text.is_blank(),
+            Piece::Aside(text) | Piece::Name(text) => says.text |= !text.is_blank(),
+            Piece::Unreadable => says.unreadable = true,
+        }
+        match says.itself {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     });
-    Says {
-        text: found.is_break(),
-        unreadable,
-    }
+    says.text |= says.itself;
+    says
 }
 
 /// The roles a message claims; more than one only with duplicate keys.

@@ -125,11 +125,9 @@ pub(super) fn text(part: Part<'_>) -> Option<Cow<'_, str>> {
     if !json.starts_with(['[', '{']) {
         return string(json);
     }
-    let texts: Vec<_> = content_literals(json.as_bytes())
-        .literals
-        .into_iter()
-        .filter_map(|span| string(json.get(span)?))
-        .collect();
+    let content = content_literals(json.as_bytes());
+    let spans = content.literals.into_iter().chain(content.asides);
+    let texts: Vec<_> = spans.filter_map(|span| string(json.get(span)?)).collect();
     (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
 }
 

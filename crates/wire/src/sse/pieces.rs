@@ -26,7 +26,7 @@ pub enum Reading {
 /// One event. No choices for usage, errors and the like.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The text pieces in the order of the frame.
+    /// The text pieces, those of one text in its order.
     pub pieces: Vec<Piece>,
     /// Every choice the event names.
     pub choices: Vec<Named>,
@@ -203,7 +203,7 @@ impl Pieces<'_> {
     fn texts(&mut self, part: Part<'_>, field: Field) -> Option<()> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
-        for span in content.literals {
+        for span in content.literals.into_iter().chain(content.asides) {
             self.string(json.get().get(span)?, field)?;
         }
         (!content.has_unreadable).then_some(())

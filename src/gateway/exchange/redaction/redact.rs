@@ -37,10 +37,11 @@ struct Literal {
     span: Range<usize>,
     /// Which part of the message's text it is.
     part: Range<usize>,
+    is_name: bool,
 }
 
 impl Redactor<'_> {
-    /// Redacts the strings of a body, which are ascending; None without a finding. A finding that reaches
+    /// Redacts the strings of a body, those of one message behind each other; None without a finding. A finding that reaches
     /// over several parts of a message is replaced in the first one and removed from the others.
     pub(crate) fn redact(&self, body: &[u8], literals: &[PromptLiteral]) -> Option<Redacted> {
         let messages = literals.chunk_by(|_, next| !next.is_first);
@@ -55,6 +56,7 @@ impl Redactor<'_> {
         for message in found {
             message.edit(body, &mut issuer, &mut edits);
         }
+        edits.sort_by_key(|(span, _)| span.start);
         Some(Redacted {
             edits,
             placeholders: issuer.finish(),
@@ -73,6 +75,7 @@ impl Redactor<'_> {
             literals.push(Literal {
                 span: literal.span.clone(),
                 part: start..text.len(),
+                is_name: literal.is_name,
             });
         }
         let finds = self.inspector.find(&text, &breaks, self.patterns);
@@ -97,6 +100,7 @@ impl MessageFindings {
             let Literal {
                 span: literal,
                 part,
+                is_name,
             } = literal;
             let (mut spans, mut texts) = (Vec::new(), Vec::new());
             while let Some(((kind, span), rest)) = findings.split_first() {
@@ -104,10 +108,10 @@ impl MessageFindings {
                 if within.start < within.end {
                     spans.push(within.start - part.start..within.end - part.start);
                     texts.push(match span.start >= part.start {
-                        true => issuer
-                            .issue(kind, &self.value(at, span))
-                            .as_bytes()
-                            .to_vec(),
+                        true => {
+                            let placeholder = issuer.issue(kind, &self.value(at, span));
+                            in_literal(placeholder, *is_name).as_bytes().to_vec()
+                        }
                         false => Vec::new(),
                     });
                 }
@@ -134,6 +138,14 @@ impl MessageFindings {
             .take_while(|literal| literal.part.start < span.end)
             .filter_map(within)
             .collect()
+    }
+}
+
+/// The name of who speaks may hold letters, digits, `_` and `-` only: many model servers refuse others.
+fn in_literal(placeholder: &str, is_name: bool) -> &str {
+    match is_name {
+        true => placeholder.trim_matches(['[', ']']),
+        false => placeholder,
     }
 }
 
@@ -229,6 +241,10 @@ mod tests {
         let split = r#"{"messages":[{"role":"user","content":["a <\u0078","",{"type":"text","text":"y> <z> b"},"<x","y>"]}]}"#;
         let expected = r#"{"messages":[{"role":"user","content":["a [EMAILS_1]","",{"type":"text","text":" [EMAILS_2] b"},"[EMAILS_1]",""]}]}"#;
         assert_eq!(redacted(split).as_deref(), Some(expected));
+        // The names are read behind the texts, and stay such as model servers take.
+        let named = r#"{"messages":[{"role":"user","name":"a-<1>","content":[{"x":"<y>","text":"<x"},"y>"]}]}"#;
+        let expected = r#"{"messages":[{"role":"user","name":"a-IP_1","content":[{"x":"[EMAILS_2]","text":"[EMAILS_1]"},""]}]}"#;
+        assert_eq!(redacted(named).as_deref(), Some(expected));
         assert_eq!(
             redacted(
                 r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#

@@ -1,10 +1,10 @@
 //! BANK_CARD_NUMBER (§2.8): 13 to 19 digits with a correct Luhn digit and the prefix and length of a known
 //! payment system, bare or in groups. Luhn alone accepts one number in ten and never decides alone.
 
-use super::card_systems::{is_barcode, known_system, usual_groups};
-use crate::chars::separator;
+use super::card_groups::{LINKS, Separator};
+use super::card_systems::{is_barcode, known_system, printed_groups, usual_groups};
 use crate::dataclean::text::cue::Label;
-use crate::dataclean::text::number_chain::numbers;
+use crate::dataclean::text::number_chain::{numbers, open_chain};
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 pub(crate) struct BankCardNumber;
@@ -44,7 +44,8 @@ impl Detector for BankCardNumber {
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {
-        Some(numbers(text))
+        let open = open_chain(text, &LINKS).unwrap_or(usize::MAX);
+        Some(numbers(text).min(open))
     }
 }
 
@@ -65,14 +66,19 @@ fn bare(text: &Text, at: usize) -> bool {
     !key && !cue.is_some_and(|cue| cue.denies(Label::Card)) && !is_barcode(&values)
 }
 
-/// Groups joined by one blank or one dash each, always the same; the longest reading wins.
+/// Groups joined by one blank or one dash each, always the same, or by another separator where they are those of
+/// a printed card; the longest reading wins.
 fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
-    let between = separator(text.gap(first)?)?;
+    let between = Separator::of(text.gap(first)?)?;
     let runs = &text.runs()[first..];
     let mut digits = runs[0].digits();
+    if !between.is_usual() && digits != 4 {
+        return None;
+    }
+    let joined = |left: usize| text.gap(left).and_then(Separator::of) == Some(between);
     let (mut ends, mut count) = ([first; MOST_GROUPS], 0);
     for last in first + 1..first + MOST_GROUPS {
-        if text.gap(last - 1).and_then(separator) != Some(between) {
+        if !joined(last - 1) {
             break;
         }
         digits += text.runs()[last].digits();
@@ -85,12 +91,29 @@ fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
             _ => break,
         }
     }
-    let joined = |left: usize| text.gap(left).and_then(separator) == Some(between);
-    let four = |at: usize| text.runs().get(at).is_some_and(|run| run.digits() == 4);
-    let goes_on_before =
-        || first > 0 && joined(first - 1) && four(first - 1) && taken != Some(first - 1);
-    ends[..count].iter().rev().copied().find(|last| {
-        let runs = &text.runs()[first..=*last];
+    let groups = Groups {
+        text,
+        first,
+        between,
+        goes_on_before: first > 0 && joined(first - 1) && taken != Some(first - 1),
+    };
+    let mut ends = ends[..count].iter().rev().copied();
+    ends.find(|last| groups.are_a_card(*last))
+}
+
+/// Numbers with the same separator between them.
+struct Groups<'a> {
+    text: &'a Text<'a>,
+    first: usize,
+    between: Separator,
+    /// The number before them is separated so too.
+    goes_on_before: bool,
+}
+
+impl Groups<'_> {
+    fn are_a_card(&self, last: usize) -> bool {
+        let (text, first) = (self.text, self.first);
+        let runs = &text.runs()[first..=last];
         let (start, end) = (runs[0].start, runs[runs.len() - 1].end);
         let values = text.values(runs);
         if !(known_system(&values)
@@ -102,16 +125,48 @@ fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
         let cue = text.cue_before(start);
         let named = cue.is_some_and(|cue| cue.has(Label::Card));
         let denied = cue.is_some_and(|cue| cue.denies(Label::Card));
-        named || (has_usual_groups(runs) && !goes_on_before() && !denied)
-    })
+        let sizes = Sizes::of(runs);
+        if !self.between.is_usual() {
+            let is_list =
+                self.goes_on_before || self.goes_on_behind(last) || self.are_amounts(runs);
+            return printed_groups(sizes.all()) && (named || !is_list && !denied);
+        }
+        let four = |at: usize| text.runs().get(at).is_some_and(|run| run.digits() == 4);
+        let goes_on_before = self.goes_on_before && four(first - 1);
+        named || (usual_groups(sizes.all()) && !goes_on_before && !denied)
+    }
+
+    fn goes_on_behind(&self, last: usize) -> bool {
+        self.text.gap(last).and_then(Separator::of) == Some(self.between)
+    }
+
+    /// A list of round numbers.
+    fn are_amounts(&self, runs: &[Run]) -> bool {
+        let mut last_digits = runs
+            .iter()
+            .map(|run| self.text.original().as_bytes()[run.end - 1]);
+        self.between.is_of_lists() && last_digits.all(|digit| digit == b'0')
+    }
 }
 
-fn has_usual_groups(runs: &[Run]) -> bool {
-    let mut sizes = [0; MOST_GROUPS];
-    for (size, run) in sizes.iter_mut().zip(runs) {
-        *size = run.digits();
+struct Sizes {
+    sizes: [usize; MOST_GROUPS],
+    count: usize,
+}
+
+impl Sizes {
+    fn of(runs: &[Run]) -> Self {
+        let mut sizes = [0; MOST_GROUPS];
+        for (size, run) in sizes.iter_mut().zip(runs) {
+            *size = run.digits();
+        }
+        let count = runs.len();
+        Self { sizes, count }
     }
-    usual_groups(&sizes[..runs.len()])
+
+    fn all(&self) -> &[usize] {
+        &self.sizes[..self.count]
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +189,49 @@ mod tests {
             found(&BankCardNumber, "2202 7626 7918 8976 186"),
             ["2202 7626 7918 8976 186"]
         );
+    }
+
+    #[test]
+    fn groups_of_a_printed_card_are_one_whatever_separates_them() {
+        for between in [
+            "\t", "\n", "\r\n", "  ", "   ", ".", "_", "/", ", ", ",", " / ",
+        ] {
+            for groups in [
+                "4111 1111 1111 1111",
+                "3714 496353 98431",
+                "2202 7626 7918 8976 186",
+            ] {
+                let card = groups.replace(' ', between);
+                for text in [
+                    card.clone(),
+                    format!("it is {card} and more"),
+                    format!("Карта: {card}."),
+                ] {
+                    assert_eq!(found(&BankCardNumber, &text), [card.as_str()], "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_list_are_no_card() {
+        for text in [
+            // More or fewer of them, of other sizes, separated otherwise.
+            "4111, 1111, 1111, 1111, 2222",
+            "2222\n4111\n1111\n1111\n1111",
+            "4111\t1111\t1111\n1111",
+            "41, 11, 11, 11, 11, 11, 11, 11",
+            "41111 111 1111 1111".replace(' ', ".").as_str(),
+            "411111, 11111, 11111",
+            // A wrong check digit, an unknown prefix.
+            "4111, 1111, 1111, 1112",
+            "1111/1111/1111/1117",
+            "6010\n5000\n4000\n3000",
+            "заказ 4111/1111/1111/1111",
+            "v4111.1111.1111.1111.2",
+        ] {
+            assert!(found(&BankCardNumber, text).is_empty(), "{text:?}");
+        }
     }
 
     #[test]

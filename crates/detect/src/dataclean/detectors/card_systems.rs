@@ -10,6 +10,11 @@ pub(super) fn usual_groups(sizes: &[usize]) -> bool {
     }
 }
 
+/// The same without shorter ones: what is read as a card however the groups are separated.
+pub(super) fn printed_groups(sizes: &[usize]) -> bool {
+    matches!(sizes, [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 3])
+}
+
 /// Prefix and length as the payment systems issue them.
 pub(super) fn known_system(values: &[u8]) -> bool {
     let Some(head) = values.get(..4) else {

@@ -2,6 +2,7 @@
 //! patterns are on; `overlap` decides which of two finds wins.
 
 mod bank_card_number;
+mod card_groups;
 mod card_systems;
 mod cvc;
 mod cvc_labels;

@@ -11,7 +11,7 @@ mod suspects;
 use super::span::{Span, Strength};
 use super::text::Text;
 use crate::chars::{is_blank, is_dash};
-use crate::confusables::{Reading, reading};
+use crate::confusables::{Reading, reading, takes_mark};
 use alphabet::one_alphabet;
 use std::ops::Range;
 use suspects::{Suspects, last_rest, next_rest};
@@ -201,7 +201,7 @@ impl Writer {
             let (at, length) = (place.start + at, c.len_utf8());
             match reading(c) {
                 Reading::Nothing => {}
-                Reading::Mark if self.after_digit() => {}
+                Reading::Mark if !self.takes_mark() => {}
                 Reading::Mark => self.push(Item { c, at, length }),
                 Reading::As(c) => self.push(Item { c, at, length }),
             }
@@ -306,6 +306,13 @@ impl Writer {
         let held = self.pending.last().map(|item| item.c);
         held.or_else(|| self.out.text.chars().next_back())
             .is_some_and(|c| c.is_ascii_digit())
+    }
+
+    /// A mark over a digit, a blank or a sign says nothing.
+    fn takes_mark(&self) -> bool {
+        let held = self.pending.last().map(|item| item.c);
+        let last = held.or_else(|| self.out.text.chars().next_back());
+        last.is_some_and(takes_mark)
     }
 
     /// Ends what is pending.

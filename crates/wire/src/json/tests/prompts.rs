@@ -113,8 +113,16 @@ fn what_may_be_text_and_cannot_be_read_is_told() {
             r#"{"messages":[null,{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}]}"#,
             false,
         ),
-        (r#"{"messages":null}"#, false),
-        ("{}", false),
+        (r#"{"messages":["a"],"prompt":"b"}"#, false),
+        // Whatever a server reads of these, it is no message.
+        (r#"{"messages":null}"#, true),
+        (r#"{"messages":[]}"#, true),
+        (r#"{"messages":[],"prompt":"a"}"#, true),
+        (r#"{"messages":[null],"input":"a"}"#, true),
+        (r#"{"prompt":"a"}"#, true),
+        (r#"[{"messages":[{"role":"user","content":"a"}]}]"#, true),
+        (r#""a""#, true),
+        ("{}", true),
         (r#"{"messages":[{"role":"user","content":7}]}"#, true),
         (
             r#"{"messages":[{"role":"user","content":"a"},{"role":"user","content":[7]}]}"#,
@@ -124,9 +132,9 @@ fn what_may_be_text_and_cannot_be_read_is_told() {
             r#"{"messages":[{"role":"assistant","content":7},{"role":"user","content":"a"}]}"#,
             false,
         ),
-        (r#"{"messages":["a"]}"#, true),
+        (r#"{"messages":[["a"]]}"#, true),
         (r#"{"messages":{"0":{"role":"user","content":"a"}}}"#, true),
-        (r#"{"messages":"a"}"#, true),
+        (r#"{"messages":"a"}"#, false),
     ] {
         let prompt = prompt(body, &[]);
         assert_eq!(prompt.has_unreadable, has_unreadable, "{body}");
@@ -322,5 +330,87 @@ fn a_repeated_list_of_messages_does_not_take_a_turn_apart() {
         );
         let last = prompt(&body, &[ScanRole::LastUser]);
         assert_eq!((last.text.as_str(), &*last.part_breaks), (text, &[][..]));
+    }
+}
+
+#[test]
+fn a_bare_string_is_a_message_that_may_be_the_users() {
+    for (messages, text) in [
+        (r#""a""#, "a"),
+        (r#"["a"]"#, "a"),
+        (r#"["a",""]"#, "a"),
+        (r#"[{"role":"user","content":"a"},"b"]"#, "a\nb"),
+        (r#"["b",{"role":"user","content":"a"}]"#, "a"),
+    ] {
+        let body = format!(r#"{{"messages":{messages}}}"#);
+        let prompt = prompt(&body, &[]);
+        assert_eq!(
+            (prompt.text.as_str(), prompt.has_unreadable),
+            (text, false),
+            "{body}"
+        );
+    }
+    let turn = prompt(r#"{"messages":["a","b"]}"#, &[ScanRole::UserTurn]);
+    assert_eq!((turn.text.as_str(), &*turn.part_breaks), ("a\nb", &[1][..]));
+}
+
+#[test]
+fn what_stands_beside_the_texts_of_messages_stands_between_none() {
+    let turn = |one: &str, two: &str| {
+        format!(r#"{{"messages":[{{"role":"user",{one}}},{{"role":"user",{two}}}]}}"#)
+    };
+    let content = |text: &str, beside: &str| format!(r#""content":"{text}"{beside}"#);
+    for (beside, text) in [
+        ("", "a\nb"),
+        (r#","name":"n""#, "a\nb\nn"),
+        (r#","reasoning":"r""#, "a\nb\nr"),
+        (r#","text":"r","thinking":"s""#, "a\nb\nr\ns"),
+    ] {
+        let body = turn(&content("a", beside), &content("b", ""));
+        let prompt = prompt(&body, &[ScanRole::UserTurn]);
+        assert_eq!(prompt.text, text, "{body}");
+        assert_eq!(prompt.part_breaks[0], 1, "{body}");
+    }
+    let parts = r#""content":[{"type":"text","text":"a","x":"y"},{"type":"text","text":"b"}]"#;
+    let body = format!(r#"{{"messages":[{{"role":"user",{parts}}}]}}"#);
+    let one = prompt(&body, &[]);
+    assert_eq!(
+        (one.text.as_str(), &*one.part_breaks),
+        ("a\nb\ny", &[1, 3][..])
+    );
+    let two = prompt(&turn(parts, r#""content":"c""#), &[ScanRole::AllUser]);
+    assert_eq!(
+        (two.text.as_str(), &*two.part_breaks),
+        ("a\nb\nc\ny", &[1][..])
+    );
+}
+
+#[test]
+fn a_name_is_read_alone_and_hides_no_message() {
+    let body = r#"{"messages":[{"role":"user","name":"n","content":["a","b"],"thinking":"t"}]}"#;
+    let read = prompt(body, &[]);
+    assert_eq!(read.text, "a\nb\nn\nt");
+    assert_eq!(read.part_breaks, [1]);
+    let found = scan(body.as_bytes()).unwrap();
+    let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
+    let names = literals.iter().filter(|literal| literal.is_name);
+    let names: Vec<_> = names
+        .map(|name| (&body[name.span.clone()], name.is_first))
+        .collect();
+    assert_eq!(names, [("\"n\"", true)]);
+    // What a message is called, and what else stands in it, is none of its words.
+    for last in [
+        r#""name":"n","content":"""#,
+        r#""content":[{"type":"x","foo":"n"}]"#,
+        r#""text":"n""#,
+    ] {
+        let body = format!(
+            r#"{{"messages":[{{"role":"user","content":"seen"}},{{"role":"user",{last}}}]}}"#
+        );
+        let text = prompt(&body, &[]).text;
+        assert!(
+            text.starts_with("seen\n") && text.ends_with("\nn"),
+            "{body}"
+        );
     }
 }

@@ -3,117 +3,79 @@
 //! however many invisible characters or empty parts lie within it: the context is counted in what can be
 //! seen. One pass; memory depends on the portion.
 
-use crate::confusables::{Reading, reading, suspicious};
+mod borders;
+mod parts;
+
+use crate::confusables::{Reading, reading, suspicious, takes_mark};
 use crate::message::{CONTEXT, Message, PORTION, portions};
-use std::ops::Range;
+use parts::Seam;
 
-/// What stands side by side in both texts.
-struct Piece {
-    joined: usize,
-    original: usize,
-}
+pub(crate) use borders::bordered;
+pub(crate) use parts::JoinedParts;
 
-/// A place where something was left out or may have been cut.
-#[derive(Clone, Copy)]
-struct Seam {
+/// A place in a text where the parts on both sides are joined.
+#[derive(Clone)]
+struct Cut {
     at: usize,
+    /// What is left out there, in bytes.
+    skip: usize,
     is_break: bool,
 }
 
-/// The text around seams that stand close.
-#[derive(Default)]
-pub(crate) struct JoinedParts {
-    /// Both sides of the seams, joined.
-    pub(crate) text: String,
-    pieces: Vec<Piece>,
-    seams: Vec<Seam>,
-}
-
-impl JoinedParts {
-    /// Where a span of the joined text stands in the whole one; None if it does not reach across a seam.
-    pub(crate) fn original(&self, span: Range<usize>) -> Option<Range<usize>> {
-        self.seams_in(&span).next()?;
-        Some(self.place(span.start)?..self.place(span.end.checked_sub(1)?)? + 1)
-    }
-
-    /// Where the first part break is that a span reaches across.
-    pub(crate) fn break_in(&self, span: &Range<usize>) -> Option<usize> {
-        let mut seams = self.seams_in(span);
-        seams.find(|seam| seam.is_break).map(|seam| seam.at)
-    }
-
-    fn seams_in(&self, span: &Range<usize>) -> impl Iterator<Item = Seam> + '_ {
-        let before = self.seams.partition_point(|seam| seam.at <= span.start);
-        let end = span.end;
-        let seams = self.seams[before..].iter().copied();
-        seams.take_while(move |seam| seam.at < end)
-    }
-
-    fn place(&self, at: usize) -> Option<usize> {
-        let next = self.pieces.partition_point(|piece| piece.joined <= at);
-        let piece = self.pieces.get(next.checked_sub(1)?)?;
-        Some(piece.original + at - piece.joined)
-    }
-
-    fn push(&mut self, text: &str, original: usize) {
-        let joined = self.text.len();
-        if self.place(joined) != Some(original) {
-            self.pieces.push(Piece { joined, original });
-        }
-        self.text.push_str(text);
-    }
-
-    /// Keeps the last [`CONTEXT`] bytes, and gives what it was.
-    fn cut(&mut self) -> Self {
-        let from = self.text.len().saturating_sub(CONTEXT);
-        let from = self.text.ceil_char_boundary(from);
-        let mut tail = Self {
-            text: self.text[from..].to_owned(),
-            ..Self::default()
-        };
-        tail.pieces.extend(self.place(from).map(|original| Piece {
-            joined: 0,
-            original,
-        }));
-        let later = self.pieces.partition_point(|piece| piece.joined <= from);
-        tail.pieces
-            .extend(self.pieces[later..].iter().map(|piece| Piece {
-                joined: piece.joined - from,
-                original: piece.original,
-            }));
-        let later = self.seams.partition_point(|seam| seam.at <= from);
-        tail.seams
-            .extend(self.seams[later..].iter().map(|seam| Seam {
-                at: seam.at - from,
-                ..*seam
-            }));
-        std::mem::replace(self, tail)
-    }
-}
-
-/// The text around each part break without it, in order; breaks that stand close are in one.
+/// The text around each part break without it, in order; breaks that stand close are in one. Then the same
+/// without the parts in which nothing can be seen.
 pub(crate) fn joined_parts(message: Message<'_>) -> impl Iterator<Item = JoinedParts> {
-    Joining::new(message.text, breaks(message))
+    joined(message, breaks(message))
 }
 
 /// The same, and the text around each border of portions at which something stands that nobody sees: a value
 /// may be longer there than what a portion is read with.
 pub(crate) fn joined_seams(message: Message<'_>) -> impl Iterator<Item = JoinedParts> {
-    let mut seams = breaks(message);
-    seams.extend(borders(message.text));
-    Joining::new(message.text, seams)
+    let mut cuts = breaks(message);
+    cuts.extend(borders(message.text));
+    joined(message, cuts)
 }
 
-fn breaks(Message { text, part_breaks }: Message<'_>) -> Vec<Seam> {
+fn joined(message: Message<'_>, cuts: Vec<Cut>) -> impl Iterator<Item = JoinedParts> {
+    let text = message.text;
+    let without_blank = without_blank_parts(text, &breaks(message));
+    Joining::new(text, cuts).chain(Joining::new(text, without_blank))
+}
+
+/// Ascending, no two at one place.
+fn breaks(Message { text, part_breaks }: Message<'_>) -> Vec<Cut> {
     let is_break = |place: &&usize| text.as_bytes().get(**place) == Some(&b'\n');
-    let breaks = part_breaks.iter().filter(is_break).map(|at| Seam {
+    let breaks = part_breaks.iter().filter(is_break).map(|at| Cut {
         at: *at,
+        skip: 1,
         is_break: true,
     });
-    breaks.collect()
+    let mut breaks: Vec<_> = breaks.collect();
+    breaks.sort_by_key(|cut| cut.at);
+    breaks.dedup_by_key(|cut| cut.at);
+    breaks
 }
 
-fn borders(text: &str) -> impl Iterator<Item = Seam> {
+/// The breaks, each with the parts behind it that hold nothing but blanks; none where no part is of these.
+fn without_blank_parts(text: &str, breaks: &[Cut]) -> Vec<Cut> {
+    let is_unseen = |c: char| c.is_whitespace() || reading(c) == Reading::Nothing;
+    let mut cuts: Vec<Cut> = Vec::new();
+    let mut has_blank = false;
+    for cut in breaks {
+        if let Some(last) = cuts.last_mut() {
+            let part = &text[last.at + last.skip..cut.at];
+            if part.chars().all(is_unseen) {
+                has_blank |= !part.is_empty();
+                last.skip = cut.at + cut.skip - last.at;
+                continue;
+            }
+        }
+        cuts.push(cut.clone());
+    }
+    if has_blank { cuts } else { Vec::new() }
+}
+
+fn borders(text: &str) -> impl Iterator<Item = Cut> {
     let ends = portions(text).map(|portion| portion.own.end);
     let hides = |end: &usize| {
         let from = text.floor_char_boundary(end.saturating_sub(CONTEXT));
@@ -122,8 +84,9 @@ fn borders(text: &str) -> impl Iterator<Item = Seam> {
         suspicious(near, 0).is_some() && near.chars().any(|c| !matches!(reading(c), Reading::As(_)))
     };
     let ends = ends.filter(|end| *end < text.len()).filter(hides);
-    ends.map(|at| Seam {
+    ends.map(|at| Cut {
         at,
+        skip: 0,
         is_break: false,
     })
 }
@@ -133,7 +96,7 @@ struct Joining<'a> {
     text: &'a str,
     at: usize,
     /// What is still ahead, ascending.
-    seams: std::iter::Peekable<std::vec::IntoIter<Seam>>,
+    cuts: std::iter::Peekable<std::vec::IntoIter<Cut>>,
     /// The end of what was read.
     window: JoinedParts,
     /// The window has a seam whose other side is not read yet.
@@ -141,13 +104,13 @@ struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    fn new(text: &'a str, mut seams: Vec<Seam>) -> Self {
-        seams.sort_by_key(|seam| seam.at);
-        seams.dedup_by_key(|seam| seam.at);
+    fn new(text: &'a str, mut cuts: Vec<Cut>) -> Self {
+        cuts.sort_by_key(|cut| cut.at);
+        cuts.dedup_by_key(|cut| cut.at);
         Self {
             text,
             at: 0,
-            seams: seams.into_iter().peekable(),
+            cuts: cuts.into_iter().peekable(),
             window: JoinedParts::default(),
             is_open: false,
         }
@@ -175,24 +138,25 @@ impl<'a> Joining<'a> {
         match reading(c) {
             Reading::As(_) => true,
             Reading::Nothing => false,
-            // A digit stays one with any number of marks over it.
             Reading::Mark => {
                 let before = self.window.text.chars().next_back().map(reading);
-                !matches!(before, Some(Reading::As(digit)) if digit.is_ascii_digit())
+                matches!(before, Some(Reading::As(c)) if takes_mark(c))
+                    || before == Some(Reading::Mark)
             }
         }
     }
 
-    fn pass(&mut self, seam: Seam) {
+    fn pass(&mut self, cut: &Cut) {
         if !self.is_open {
-            self.window.cut();
+            self.window.cut(CONTEXT);
         }
         self.is_open = true;
         self.window.seams.push(Seam {
             at: self.window.text.len(),
-            ..seam
+            original: cut.at,
+            is_break: cut.is_break,
         });
-        self.at += usize::from(seam.is_break);
+        self.at += cut.skip;
     }
 
     fn is_full(&self) -> bool {
@@ -203,7 +167,7 @@ impl<'a> Joining<'a> {
 
     /// The window, if it is of use. A seam near its end is read again, with what follows.
     fn close(&mut self) -> Option<JoinedParts> {
-        let window = self.window.cut();
+        let window = self.window.cut(CONTEXT);
         let was_open = std::mem::replace(&mut self.is_open, !self.window.seams.is_empty());
         was_open.then_some(window)
     }
@@ -220,15 +184,15 @@ impl Iterator for Joining<'_> {
                 }
                 continue;
             }
-            let seam = self.seams.peek().copied();
-            let stop = seam.map_or(self.text.len(), |seam| seam.at);
-            match seam {
+            let cut = self.cuts.peek().cloned();
+            let stop = cut.as_ref().map_or(self.text.len(), |cut| cut.at);
+            match cut {
                 // Nothing but the end of a window is read behind the last one.
                 None if !self.is_open => return None,
                 _ if self.at < stop => self.read(stop),
-                Some(seam) => {
-                    self.seams.next();
-                    self.pass(seam);
+                Some(cut) => {
+                    self.cuts.next();
+                    self.pass(&cut);
                 }
                 None => {
                     let window = self.close();
@@ -244,6 +208,7 @@ impl Iterator for Joining<'_> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::ops::Range;
 
     #[test]
     fn parts_are_joined_where_a_break_was_and_nowhere_else() {
