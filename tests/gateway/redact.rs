@@ -63,8 +63,8 @@ const BODIES: [(&str, &str); 8] = [
         r#"{"messages":[{"role":"system","content":"[EMAILS_1] \u005bIP_1] cc@example.com"},{"role":"user","content":"[EMAILS_2] [IP_2]"}]}"#,
     ),
     (
-        r#"{"messages":[{"role":"user","name":"c-4111111111111111","content":"10.0.0.1"}]}"#,
-        r#"{"messages":[{"role":"user","name":"c-BANK_CARD_NUMBER_1","content":"[IP_1]"}]}"#,
+        r#"{"messages":[{"role":"user","name":"4111111111111111","content":"10.0.0.1"}]}"#,
+        r#"{"messages":[{"role":"user","name":"BANK_CARD_NUMBER_1","content":"[IP_1]"}]}"#,
     ),
     (HELLO, HELLO),
     (r#"["anna@example.com"]"#, r#"["anna@example.com"]"#),

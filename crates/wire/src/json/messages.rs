@@ -48,13 +48,11 @@ pub(super) struct ChosenMessage<'a> {
 pub(super) struct Walked {
     /// There is a message at all.
     pub(super) has_messages: bool,
-    /// One is neither an object nor a string, or one that may be the last of the user has nothing that can be
-    /// read.
+    /// One is neither an object nor a string, or nothing can be read of one that may be the last of the user.
     pub(super) has_unreadable: bool,
 }
 
-/// Hands over those of the messages that the roles in question apply to. A bare string is one that may be the
-/// user's.
+/// Hands over those of the messages that the roles in question apply to. The user may have said a bare string.
 ///
 /// The messages are walked once to learn where the user's last words begin and once more to take them: a list of
 /// those that may be taken would be several times as long as a body of tiny messages.

@@ -3,7 +3,7 @@
 
 use super::content::{self, Piece};
 use super::kind::Kind;
-use super::messages::{ScanRole, each_chosen};
+use super::messages::{ChosenMessage, ScanRole, each_chosen};
 use super::view::View;
 use std::ops::{ControlFlow, Range};
 
@@ -52,17 +52,8 @@ pub(super) fn each_piece<'a, I: Iterator<Item = View<'a>>>(
             _ => each(Piece::Unreadable, true),
         }
         let walked = each_chosen(messages, roles, |chosen| {
-            let mut is_first = !chosen.continues;
-            groups += usize::from(is_first);
-            let _ = content::of_message(chosen.message, &mut |piece| {
-                let is_text = matches!(piece, Piece::Text(_));
-                match piece {
-                    Piece::Aside(_) | Piece::Name(_) => has_aside = true,
-                    piece => each(piece, is_first),
-                }
-                is_first &= !is_text;
-                ControlFlow::Continue(())
-            });
+            groups += usize::from(!chosen.continues);
+            has_aside |= each_text(&chosen, &mut each);
         });
         has_messages |= walked.has_messages;
         if walked.has_unreadable {
@@ -76,6 +67,21 @@ pub(super) fn each_piece<'a, I: Iterator<Item = View<'a>>>(
     if has_aside {
         each_aside(lists(), roles, groups > 1, each);
     }
+}
+
+/// Hands over the texts of a message; whether anything stands beside them.
+fn each_text<'a>(chosen: &ChosenMessage<'a>, each: &mut impl FnMut(Piece<'a>, bool)) -> bool {
+    let (mut is_first, mut has_aside) = (!chosen.continues, false);
+    let _ = content::of_message(chosen.message, &mut |piece| {
+        let is_text = matches!(piece, Piece::Text(_));
+        match piece {
+            Piece::Aside(_) | Piece::Name(_) => has_aside = true,
+            piece => each(piece, is_first),
+        }
+        is_first &= !is_text;
+        ControlFlow::Continue(())
+    });
+    has_aside
 }
 
 /// Those of one message continue its texts. A name is read alone.

@@ -1,10 +1,10 @@
 //! BANK_CARD_NUMBER (§2.8): 13 to 19 digits with a correct Luhn digit and the prefix and length of a known
 //! payment system, bare or in groups. Luhn alone accepts one number in ten and never decides alone.
 
-use super::card_groups::{LINKS, Separator};
+use super::card_groups::{Separator, open_groups};
 use super::card_systems::{is_barcode, known_system, printed_groups, usual_groups};
 use crate::dataclean::text::cue::Label;
-use crate::dataclean::text::number_chain::{numbers, open_chain};
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 pub(crate) struct BankCardNumber;
@@ -44,9 +44,19 @@ impl Detector for BankCardNumber {
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {
-        let open = open_chain(text, &LINKS).unwrap_or(usize::MAX);
-        Some(numbers(text).min(open))
+        // A card as it is printed lends no group to another.
+        let mut cards = Vec::new();
+        self.find(text, &mut cards);
+        let printed = cards.iter().rev().find(|card| is_printed(text, card));
+        let open = open_groups(text, printed.map_or(0, |card| card.end));
+        Some(numbers(text).min(open.unwrap_or(usize::MAX)))
     }
+}
+
+fn is_printed(text: &Text, card: &Span) -> bool {
+    let first = text.runs().partition_point(|run| run.start < card.start);
+    let separator = text.gap(first).and_then(Separator::of);
+    text.runs()[first].end == card.end || separator.is_some_and(Separator::is_usual)
 }
 
 fn bare(text: &Text, at: usize) -> bool {

@@ -2,7 +2,7 @@
 //! lists and those who hide a number put there.
 
 use crate::chars::{is_blank, separator};
-use crate::dataclean::text::number_chain::Links;
+use crate::dataclean::Text;
 
 /// The same one throughout a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +21,35 @@ pub(super) enum Separator {
 /// Characters of the longest one.
 const LONGEST: usize = 3;
 
-/// Groups that a number may be in however they are separated.
-pub(super) const LINKS: Links = Links {
-    joins: |gap| Separator::of(gap).is_some(),
-    may_join: |behind| {
-        behind.chars().take(LONGEST + 1).count() <= LONGEST && behind.chars().all(begins)
-    },
-};
+/// Digits of a group of a printed card.
+const GROUP: std::ops::RangeInclusive<usize> = 3..=6;
+const MOST_GROUPS: usize = 6;
+
+/// Where the last groups begin that are separated as no card is printed and may still become one, or be none. No
+/// run that begins before `from` is among them.
+pub(super) fn open_groups(text: &Text, from: usize) -> Option<usize> {
+    let runs = text.runs();
+    let last = runs.len().checked_sub(1)?;
+    let is_group = |at: usize| runs[at].start >= from && GROUP.contains(&runs[at].digits());
+    let behind = &text.original()[runs[last].end..];
+    let may_grow = behind.is_empty() && runs[last].digits() <= *GROUP.end();
+    if !(is_group(last) || may_grow && runs[last].start >= from) {
+        return None;
+    }
+    let goes_on = behind.chars().take(LONGEST + 1).count() <= LONGEST && behind.chars().all(begins);
+    if !goes_on && !text.is_edge(runs[last].end) {
+        return None;
+    }
+    let joined = |left: usize| {
+        let separator = text.gap(left).and_then(Separator::of);
+        is_group(left) && separator.is_some_and(|separator| !separator.is_usual())
+    };
+    let mut first = last;
+    while first > 0 && last - first + 1 < MOST_GROUPS && joined(first - 1) {
+        first -= 1;
+    }
+    Some(runs[first].start)
+}
 
 impl Separator {
     pub(super) fn of(gap: &str) -> Option<Self> {
@@ -71,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_separator_is_one_of_a_few_and_all_that_begins_one_may_join() {
+    fn a_separator_is_one_of_a_few() {
         for (gap, separator) in [
             (" ", Some(Separator::Blank)),
             ("\u{a0}", Some(Separator::Blank)),
@@ -91,11 +113,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(Separator::of(gap), separator, "{gap:?}");
-            let dash = separator == Some(Separator::Dash);
-            for end in gap.char_indices().map(|(at, c)| at + c.len_utf8()) {
-                let may_join = (LINKS.may_join)(&gap[..end]);
-                assert!(may_join || dash || separator.is_none(), "{gap:?}");
-            }
         }
     }
 }
