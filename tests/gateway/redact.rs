@@ -84,7 +84,7 @@ fn no_byte_besides_the_finds_changes() {
                 assert_eq!(sent.head.values("content-length"), [length]);
             }
         }
-        assert_eq!(stack.metric("monitor_redacted_prompts_total"), 10.0);
+        assert_eq!(stack.metric("monitor_redacted_prompts_total"), 12.0);
     }
 }
 
