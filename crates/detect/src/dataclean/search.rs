@@ -133,13 +133,13 @@ impl<'p> Predefined<'p> {
         }
         found.spans.sort_unstable_by_key(|span| span.start);
         let within = found.spans.len();
-        // Words and names have no borders that a break could hide.
-        let of_values = |one: &&Box<dyn Detector>| one.needs() != Needs::Nothing;
         for joined in joined_seams(Message { text, ..message }) {
             let spans = self.find_in(&detectors.local, &joined.text, found);
             keep_across(spans, &joined, within, found);
             for joined in bordered(&joined) {
-                let local = detectors.local.iter().filter(of_values);
+                // Words and names have no borders that a break could hide.
+                let local = detectors.local.iter();
+                let local = local.filter(|one| one.needs() != Needs::Nothing);
                 let spans = self.find_in(local, &joined.text, found);
                 keep_across(spans, &joined, within, found);
             }
