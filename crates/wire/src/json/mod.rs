@@ -37,4 +37,5 @@ mod tests {
     mod grammar;
     mod prompts;
     mod random;
+    mod turns;
 }
