@@ -38,7 +38,7 @@
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
 //! - `GET /chain` reports every record that is missing at the backend, and no other: `tests/store/servers/gaps.rs`.
 //! - A judge that fails in any way lets no message pass silently and blocks none: `tests/analysis/bad_judges.rs`.
-//! - No key, prompt or personal data appears in a log line, a metric or an error: `tests/gateway/telemetry.rs`.
+//! - No key, prompt or data found in one appears in a log line, a metric or an error: `tests/gateway/telemetry.rs`.
 //!
 //! # Deliberately absent
 //!

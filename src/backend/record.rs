@@ -3,7 +3,9 @@
 
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
-use monitor_model::{Chain, ChainHash, ExchangeId, Identity, PART_BREAKS, RecordId, Secret, Stage};
+use monitor_model::{
+    CHAIN_PARAMETER, Chain, ChainHash, ExchangeId, Identity, PART_BREAKS, RecordId, Secret, Stage,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -126,7 +128,7 @@ impl Serialize for Parameters<'_> {
             )?;
         }
         if let Some(chain) = &record.chain {
-            map.serialize_entry("chain", chain)?;
+            map.serialize_entry(CHAIN_PARAMETER, chain)?;
         }
         map.end()
     }

@@ -9,7 +9,7 @@
 //! - Short jobs take their place without a lock ([`QuickPlaces`]) until a job finds none, and again once nothing
 //!   runs or waits under the lock.
 //! - Short jobs that are ready at the same time run in the order of the queue and not in that of the runtime: one that
-//!   comes right after long work on its thread lets all that are ready queue before the next place is given out.
+//!   comes right after other work on its thread lets all that are ready queue before the next place is given out.
 
 mod busy;
 mod limits;

@@ -88,22 +88,14 @@ pub(crate) async fn asset(
             "no-cache"
         },
     )?;
-    let body = match asset.encoding {
-        Some(encoding) if accepts(session, encoding) => {
-            head.insert_header(CONTENT_ENCODING, encoding)?;
-            head.insert_header(header::VARY, "accept-encoding")?;
-            Bytes::from_static(asset.body)
-        }
-        _ => asset.decoded(),
-    };
+    if asset.encoding.is_some() {
+        head.insert_header(header::VARY, "accept-encoding")?;
+    }
+    let (body, encoding) = asset.body_for(session.get_header(header::ACCEPT_ENCODING));
+    if let Some(encoding) = encoding {
+        head.insert_header(CONTENT_ENCODING, encoding)?;
+    }
     whole(session, ctx, head, body).await
-}
-
-fn accepts(session: &ServerSession, encoding: &str) -> bool {
-    session
-        .get_header(header::ACCEPT_ENCODING)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|list| list.contains(encoding))
 }
 
 /// Writes head and body, reads or discards an unread request body, and finishes the session.

@@ -161,6 +161,14 @@ pub(super) fn gateway_of(folder: &Path) -> io::Result<Option<Uuid>> {
 }
 
 /// The file of a folder; None if there is none.
+/// Syncs the file of a folder, if there is one.
+///
+/// # Errors
+/// When the system refuses to open or sync it.
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
+    open(folder)?.map_or(Ok(()), |file| file.sync())
+}
+
 fn open(folder: &Path) -> io::Result<Option<File>> {
     match disk::open(&folder.join(FILE_NAME)) {
         Err(error) => match error.kind() {

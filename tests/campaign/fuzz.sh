@@ -3,7 +3,7 @@
 #
 #   tests/campaign/fuzz.sh [SECONDS [TARGET…]]
 #
-# By default 60 seconds each. Needs cargo-fuzz (`cargo install cargo-fuzz`) and a C++ compiler; the stable
+# By default 60 seconds each, and inputs of up to 1,024 bytes (FUZZ_LENGTH). Needs cargo-fuzz (`cargo install cargo-fuzz`) and a C++ compiler; the stable
 # toolchain is enough. What the fuzzer learned stays in target/fuzz/corpus, a crash in target/fuzz/crashes:
 # make it a test beside the code, then mend it. Ends with 1 when a target found one.
 set -euo pipefail
@@ -21,7 +21,7 @@ export RUSTC_BOOTSTRAP=1
 run_target() {
   local crate="$1" target="$2" corpus="$folder/corpus/$2" crashes="$folder/crashes/$2" log="$folder/$2.log"
   mkdir -p "$corpus" "$crashes"
-  local options=(-max_total_time="$seconds" -artifact_prefix="$crashes/" -print_final_stats=1 -max_len=1024 -timeout=20)
+  local options=(-max_total_time="$seconds" -artifact_prefix="$crashes/" -print_final_stats=1 -max_len="${FUZZ_LENGTH:-1024}" -timeout=20)
   [ ! -f "$crate/fuzz/$target.dict" ] || options+=(-dict="$crate/fuzz/$target.dict")
   local result=passed seeds="$crate/fuzz/seeds/$target"
   [ ! -d "$seeds" ] || cp -n "$seeds"/* "$corpus/"

@@ -15,6 +15,9 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use uuid::Uuid;
 
+/// The additional parameter of a record that is its [`Chain`].
+pub const CHAIN_PARAMETER: &str = "chain";
+
 const IDENTITY: &[u8] = b"monitor record 1";
 const LINK: &[u8] = b"monitor link 1";
 

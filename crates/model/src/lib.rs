@@ -20,7 +20,7 @@ pub use analysis::{
     TypeCount,
 };
 pub use categories::CATEGORY_NAMES;
-pub use chain::{Chain, ChainHash, Identity};
+pub use chain::{CHAIN_PARAMETER, Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use gateway_report::{
     DEFERRED_HEADER, GATEWAY_HEADER, GatewayReport, KEY_APPLICATION_HEADER, Overhead,

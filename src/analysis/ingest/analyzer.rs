@@ -46,7 +46,10 @@ pub(crate) struct MessageAnalyzer {
     pub(crate) engine: Arc<Engine>,
     pub(crate) remote: Remote,
     has_models: bool,
+    /// Of the messages that are analyzed away from the serving threads.
     turns: Arc<Turns>,
+    /// Of those that are analyzed on these threads: no job of the other turns takes their places.
+    inline_turns: Arc<Turns>,
 }
 
 impl MessageAnalyzer {
@@ -63,6 +66,14 @@ impl MessageAnalyzer {
             finds: AnalysisBudget::FINDS,
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let limits = TurnLimits {
+            places: cores + 1,
+            reserved: 1,
+            short: SHORT,
+            waiting_cost: queue.waiting_bytes,
+            parts: PARTS,
+            longest_wait: queue.longest_wait,
+        };
         let has_models = !models.are_none();
         let engine = Arc::new(models.beside(Engine::new(services)).with_budget(budget));
         engine.warm_up(Encoding::default());
@@ -70,14 +81,8 @@ impl MessageAnalyzer {
             engine,
             remote,
             has_models,
-            turns: Turns::new(TurnLimits {
-                places: cores + 1,
-                reserved: 1,
-                short: SHORT,
-                waiting_cost: queue.waiting_bytes,
-                parts: PARTS,
-                longest_wait: queue.longest_wait,
-            }),
+            turns: Turns::new(limits),
+            inline_turns: Turns::new(limits),
         }
     }
 
@@ -113,7 +118,7 @@ impl MessageAnalyzer {
                     .analyze_with(message, rules, &proposed, &steady_us)
             };
             let report = match claim.urgency {
-                Urgency::Awaited => self.turns.run_here(claim, cost, analyze).await,
+                Urgency::Awaited => self.inline_turns.run_here(claim, cost, analyze).await,
                 Urgency::Deferred => analyze(),
             };
             return Ok((message, report));

@@ -4,7 +4,7 @@
 use super::Records;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
-use monitor_model::{ApplicationId, RecordId, TypeCount};
+use monitor_model::{ApplicationId, CHAIN_PARAMETER, RecordId, TypeCount};
 use monitor_store::{
     DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage, RecordStore, SessionFilter,
     SessionPage, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
@@ -28,7 +28,7 @@ pub(crate) async fn find_record(
 /// record under one of them. Callers that are bound to an application do not learn it.
 fn hide_chain(caller: &Caller, record: &mut StoredRecord) {
     if caller.is_bound() {
-        record.additional_parameters.remove("chain");
+        record.additional_parameters.remove(CHAIN_PARAMETER);
     }
 }
 

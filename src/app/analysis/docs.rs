@@ -5,7 +5,7 @@
 use crate::analysis::{ApiError, openapi_json};
 use crate::gateway::docs::{self, Asset};
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, VARY,
     X_CONTENT_TYPE_OPTIONS,
@@ -57,18 +57,9 @@ fn answer(asset: Asset, asked: &HeaderMap) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let body = match asset.encoding {
-        Some(encoding) if accepts(asked, encoding) => {
-            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
-            Bytes::from_static(asset.body)
-        }
-        _ => asset.decoded(),
-    };
+    let (body, encoding) = asset.body_for(asked.get(ACCEPT_ENCODING));
+    if let Some(encoding) = encoding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
     (headers, Body::from(body)).into_response()
-}
-
-fn accepts(asked: &HeaderMap, encoding: &str) -> bool {
-    let list = asked.get(ACCEPT_ENCODING);
-    list.and_then(|value| value.to_str().ok())
-        .is_some_and(|list| list.contains(encoding))
 }

@@ -1,4 +1,5 @@
-//! The descriptions of files for fuzz/fuzz_targets/attachments.rs, read as the gateway reads them. Only builds for fuzzing and tests have it.
+//! The descriptions of files for fuzz/fuzz_targets/attachments.rs, read as the gateway reads them. Only builds for
+//! fuzzing and tests have it.
 
 use super::descriptor::{self, Descriptor, Source};
 use url::Url;

@@ -8,6 +8,7 @@ mod pages;
 pub use openapi::openapi_json;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use std::io::copy;
 use std::sync::OnceLock;
 
@@ -30,8 +31,18 @@ pub struct Asset {
 }
 
 impl Asset {
+    /// The body for a client with this Accept-Encoding, and its Content-Encoding.
+    pub fn body_for(&self, accepted: Option<&HeaderValue>) -> (Bytes, Option<&'static str>) {
+        let accepted = accepted.and_then(|value| value.to_str().ok());
+        let is_accepted = |coding: &&str| accepted.is_some_and(|list| list.contains(coding));
+        match self.encoding.filter(is_accepted) {
+            Some(encoding) => (Bytes::from_static(self.body), Some(encoding)),
+            None => (self.decoded(), None),
+        }
+    }
+
     /// The body without its coding. It is decoded once, so that answers that nobody reads share it.
-    pub fn decoded(&self) -> Bytes {
+    fn decoded(&self) -> Bytes {
         match self.decoded {
             Some(decoded) => decoded.get_or_init(|| inflate(self.body)).clone(),
             None => Bytes::from_static(self.body),

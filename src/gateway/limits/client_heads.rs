@@ -108,7 +108,8 @@ impl HeadShare {
         Ok(())
     }
 
-    /// Counts what is held for a known access key, unless that has more than its share of the memory, and no longer for the address.
+    /// Counts what is held for a known access key, unless that has more than its share of the memory, and no longer
+    /// for the address.
     pub(crate) fn count_for(&mut self, holder: u64) {
         if self.of_client > 0 && self.reservation.count_for(holder) {
             self.heads

@@ -13,7 +13,7 @@ use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::sequence::{Latest, SequenceFile};
-use crate::spool::{ack_log, dead_letter, disk};
+use crate::spool::{ack_log, chain_file, dead_letter, disk};
 #[cfg(test)]
 use crate::spool::{segment_index::RecordPosition, witness};
 use std::collections::HashSet;
@@ -81,6 +81,8 @@ pub fn take_over(
     };
     let from = &to.sibling(from);
     check_keys(from)?;
+    // Its process may have been killed before it synced how far it had written.
+    chain_file::sync(from)?;
     let incoming = to.sibling(&incoming::create_folder(to)?);
     dead_letter::files::move_all(from, &incoming)?;
     // No process accepts the replayed records there any more.

@@ -113,12 +113,12 @@ pub(super) fn of_message<'a>(
         let is = |name: &&&str| is_in_any_case(member.key, name);
         let name = OF_MESSAGE.iter().chain(&BESIDE).find(is);
         if let Some(name) = name {
-            let walk = Walk {
+            let mut walk = Walk {
                 each,
                 depth: 0,
                 is_aside: BESIDE.contains(name),
             };
-            { walk }.value(member.value, Meaning::of(name))?;
+            walk.value(member.value, Meaning::of(name))?;
         } else if is_in_any_case(member.key, "name") && member.value.kind() == Kind::String {
             each(Piece::Name(member.value))?;
         }

@@ -5,7 +5,7 @@ mod bounds;
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use bounds::{check, shorten_ids};
-use monitor_model::{Chain, Identity, MOST_PART_BREAKS, PART_BREAKS, Stage};
+use monitor_model::{CHAIN_PARAMETER, Chain, Identity, MOST_PART_BREAKS, PART_BREAKS, Stage};
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
 
@@ -56,7 +56,7 @@ pub(crate) fn part_breaks(given: &Map<String, Value>) -> Vec<usize> {
 
 /// The gateway's sequence number of the message, with the hash link over what was received (CONTRACT 5).
 fn chain_entry(stage: Stage, input: &ProcessInput, parameters: &Parameters) -> Option<ChainEntry> {
-    let chain = Chain::read(input.additional_parameters.get("chain")?)?;
+    let chain = Chain::read(input.additional_parameters.get(CHAIN_PARAMETER)?)?;
     let digest = Identity {
         request_id: parameters.exchange_id.as_deref(),
         stage,

@@ -41,8 +41,8 @@ struct Literal {
 }
 
 impl Redactor<'_> {
-    /// Redacts the strings of a body, those of one message behind each other; None without a finding. A finding that reaches
-    /// over several parts of a message is replaced in the first one and removed from the others.
+    /// Redacts the strings of a body, those of one message behind each other; None without a finding. A finding that
+    /// reaches over several parts of a message is replaced in the first one and removed from the others.
     pub(crate) fn redact(&self, body: &[u8], literals: &[PromptLiteral]) -> Option<Redacted> {
         let messages = literals.chunk_by(|_, next| !next.is_first);
         let found: Vec<MessageFindings> = messages

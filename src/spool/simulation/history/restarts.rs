@@ -141,7 +141,8 @@ impl History {
     /// How far the newest segment was written is noted without a sync, which follows within a second. If the power
     /// fails before, a sector that is lost at the end of the segment looks like an interrupted write.
     fn forget_unnoted(&mut self) {
-        if !simulated::is_synced(&self.folder.join(chain_file::FILE_NAME)) {
+        let chains = FOLDERS.map(|folder| Path::new(folder).join(chain_file::FILE_NAME));
+        if !chains.iter().all(|chain| simulated::is_synced(chain)) {
             self.unnoted.extend(witness::in_newest_segments());
             self.may_lose_gateway = true;
         }
