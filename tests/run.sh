@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo, a C compiler and make;
 # everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
-# systemd, binutils, nginx, HAProxy, Python's venv module and Node.js, which come from the system's packages
-# when this runs as root.
+# systemd, binutils, nginx, HAProxy, Prometheus, Python's venv module and Node.js, which come from the system's
+# packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -107,6 +107,8 @@ command -v sslscan >/dev/null || packages sslscan
 # Second readers of HTTP/1, which the tests start themselves: installing them starts no service.
 command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || without_services nginx-light
 command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || without_services haproxy
+# promtool checks and tries the alert rules; the server that comes with it is not started.
+command -v promtool >/dev/null || without_services prometheus
 # The Debian package is built, taken apart again, and installed in a system of its own.
 command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap

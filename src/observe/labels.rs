@@ -195,6 +195,21 @@ label!(
     }
 );
 label!(
+    /// `reason` label of records that were lost from the spool (CONTRACT 23).
+    DropReason {
+        /// The spool exceeded `spool.max_bytes`.
+        Full => "full",
+        /// The records exceeded `spool.max_age`.
+        Old => "old",
+        /// The disk refused to be written and memory was full.
+        Disk => "disk",
+        /// The spool was nearly full, and their access key had more than its share of it.
+        Share => "share",
+        /// They were in a part of the spool's files that could not be read.
+        Damaged => "damaged",
+    }
+);
+label!(
     /// `outcome` label of attached files (§7.3.2, CONTRACT 31). A list that cannot be parsed, or that is
     /// dropped before it is parsed, counts as one file.
     AttachmentOutcome {

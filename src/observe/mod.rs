@@ -12,8 +12,8 @@ mod throttle;
 pub mod trace;
 
 pub use labels::{
-    AcceptFault, AttachmentOutcome, EndReason, Exhausted, FailoverReason, LogSource, Outcome,
-    QuotaLimit, RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal,
+    AcceptFault, AttachmentOutcome, DropReason, EndReason, Exhausted, FailoverReason, LogSource,
+    Outcome, QuotaLimit, RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal,
     UncheckedReason, UnknownCaller, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{

@@ -3,15 +3,14 @@
 //! [`super::state`]'s.
 
 use super::dead_letter::encoding::EncodedLetter;
-use super::eviction::{DropReason, Dropped, EvictionPolicy};
+use super::eviction::{Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
 use super::state::{Accepted, Figures, LeasedRecord, NotAccepted, State};
 use super::system::now_ms;
 use crate::backend::Record;
-use crate::observe::Metrics;
-use crate::observe::TelemetryOutcome;
 use crate::observe::events::{DeadLettersLost, RecordFinished, SpoolDiskFailed, SpoolLost};
+use crate::observe::{DropReason, Metrics, TelemetryOutcome};
 use monitor_model::Stage;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -286,7 +285,6 @@ impl SpoolCore {
 
     pub(super) fn log_dropped(&self, dropped: Option<Dropped>) {
         if let Some(Dropped { reason, count }) = dropped {
-            let reason = reason.label();
             SpoolLost { reason, count }.emit(&self.metrics);
         }
     }

@@ -5,6 +5,7 @@ use super::frames::reader::{FrameReader, NextFrame};
 use super::segment::{self, SegmentId};
 use super::segment_index::{SegmentEntry, SegmentIndex};
 use super::state::shares::Share;
+use crate::observe::DropReason;
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
@@ -17,31 +18,6 @@ const IDLE_MS: i64 = 5_000;
 /// A segment takes records for this fraction of `spool.max_age` at most: segments expire by their
 /// latest record, and a long one would keep its first record for longer.
 const AGE_PARTS: i64 = 8;
-
-/// Why records left the spool undelivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DropReason {
-    /// The spool exceeded `spool.max_bytes`.
-    Full,
-    /// The records exceeded `spool.max_age`.
-    Old,
-    /// The disk refused to be written and memory was full.
-    Disk,
-    /// The spool was nearly full, and their access key had more than its share of it.
-    Share,
-}
-
-impl DropReason {
-    /// The label of `monitor_spool_lost_total`.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Old => "old",
-            Self::Disk => "disk",
-            Self::Share => "share",
-        }
-    }
-}
 
 /// Records that left the spool undelivered; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::dead_letter::import::DeadLetterImport;
 use super::dead_letter::store::DeadLetterStore;
 use super::delivery::backlog_reader::{BacklogReader, BacklogStatus};
 use super::disk::{self, File};
-use super::eviction::{DropReason, Dropped, Evicted};
+use super::eviction::{Dropped, Evicted};
 use super::fault_points::{self, FaultPoint};
 use super::folder::SpoolFolder;
 use super::recovery::incoming::IncomingReader;
@@ -21,6 +21,7 @@ use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
 use super::system::now_ms;
+use crate::observe::DropReason;
 use crate::observe::events::{
     DeadLettersLost, SpoolThreadPanicked, log_last_spool_losses, log_spool_losses,
 };

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod access;
+mod alerts;
 mod collectors;
 mod commands;
 mod config;

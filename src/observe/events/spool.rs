@@ -1,6 +1,6 @@
 //! Events of records on their way to the backend, in the spool and out of it.
 
-use crate::observe::labels::TelemetryOutcome;
+use crate::observe::labels::{DropReason, TelemetryOutcome};
 use crate::observe::loss_lines::{LossLine, LossSum};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
@@ -66,8 +66,8 @@ impl RecordDelayed<'_> {
 
 /// Records were evicted from the spool undelivered.
 pub struct SpoolLost {
-    /// `full`, `old` or `disk`.
-    pub reason: &'static str,
+    /// Why; those that were damaged are [`SpoolRecordsDamaged`].
+    pub reason: DropReason,
     /// Number of records.
     pub count: u64,
 }
@@ -157,7 +157,7 @@ pub struct SpoolRecordsDamaged<'a> {
 impl SpoolRecordsDamaged<'_> {
     /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool.lost("damaged", self.count);
+        metrics.spool.lost(DropReason::Damaged, self.count);
         RECORDS.add(self.count, self.file);
     }
 }
@@ -221,18 +221,19 @@ fn log_each(take: fn(&LossLine, Instant) -> Option<LossSum>) {
     for (reason, line) in &EVICTED {
         take(line, now)
             .iter()
-            .for_each(|sum| log_evicted(reason, sum));
+            .for_each(|sum| log_evicted(*reason, sum));
     }
 }
 
-static EVICTED: [(&str, LossLine); 4] = [
-    ("full", LossLine::new()),
-    ("old", LossLine::new()),
-    ("disk", LossLine::new()),
-    ("share", LossLine::new()),
+static EVICTED: [(DropReason, LossLine); 4] = [
+    (DropReason::Full, LossLine::new()),
+    (DropReason::Old, LossLine::new()),
+    (DropReason::Disk, LossLine::new()),
+    (DropReason::Share, LossLine::new()),
 ];
 
-fn log_evicted(reason: &str, LossSum { amount, times, .. }: &LossSum) {
+fn log_evicted(reason: DropReason, LossSum { amount, times, .. }: &LossSum) {
+    let reason = reason.as_str();
     log::error!(
         target: "telemetry",
         "{amount} records evicted from the spool undelivered, reason: {reason} (spool.max_bytes, spool.max_age; {times} times since the last line)",

@@ -1,6 +1,7 @@
 //! The metrics of the spool: what waits for the backend, what it refused, what was lost (CONTRACT 23).
 
-use super::register::{About, counter, counters, gauge, seconds};
+use super::register::{About, counter, gauge, labelled, seconds};
+use crate::observe::labels::DropReason;
 use prometheus::{Gauge, IntCounter, IntCounterVec, IntGauge, Registry};
 
 const BYTES: About = ("monitor_spool_bytes", "Bytes of the spool's files.");
@@ -72,12 +73,13 @@ pub struct SpoolMetrics {
 
 impl SpoolMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let reasons = DropReason::ALL.iter().map(|reason| reason.as_str());
         Ok(Self {
             bytes: gauge(registry, BYTES)?,
             records: gauge(registry, RECORDS)?,
             age: seconds(registry, AGE)?,
             degraded: gauge(registry, DEGRADED)?,
-            lost: counters(registry, LOST, &["reason"])?,
+            lost: labelled(registry, LOST, "reason", reasons)?,
             dead_letters: gauge(registry, DEAD_LETTERS)?,
             dead_letter_bytes: gauge(registry, DEAD_LETTER_BYTES)?,
             letters_lost: counter(registry, LETTERS_LOST)?,
@@ -88,12 +90,14 @@ impl SpoolMetrics {
     }
 
     /// Records that were dropped so far for that reason.
-    pub fn lost_so_far(&self, reason: &str) -> u64 {
-        self.lost.with_label_values(&[reason]).get()
+    pub fn lost_so_far(&self, reason: DropReason) -> u64 {
+        self.lost.with_label_values(&[reason.as_str()]).get()
     }
 
     /// Records were dropped from the spool undelivered.
-    pub fn lost(&self, reason: &str, count: u64) {
-        self.lost.with_label_values(&[reason]).inc_by(count);
+    pub fn lost(&self, reason: DropReason, count: u64) {
+        self.lost
+            .with_label_values(&[reason.as_str()])
+            .inc_by(count);
     }
 }

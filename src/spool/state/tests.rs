@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::spool::eviction::{DropReason, Dropped};
+use crate::observe::DropReason;
+use crate::spool::eviction::Dropped;
 use crate::spool::frames::format::{HEADER, MAX_CONTENT};
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceNumber};

@@ -2,8 +2,9 @@
 
 use super::samples::sample_record;
 use super::*;
+use crate::observe::DropReason;
 use crate::spool::disk::simulated;
-use crate::spool::eviction::{DropReason, Dropped, Evicted, UnreadSegment};
+use crate::spool::eviction::{Dropped, Evicted, UnreadSegment};
 use crate::spool::frames::format::HEADER;
 use crate::spool::frames::tests::{append_to, segment_of, to_first_format};
 use crate::spool::segment_index::RecordPosition;
@@ -290,7 +291,11 @@ async fn contract_23_records_that_memory_had_no_room_for_are_lost_with_their_seg
         drop(state);
         writer.round();
         assert_eq!(spool.core.lock().figures(0).records, 0, "{is_gone}");
-        assert_eq!(metrics.spool.lost_so_far("damaged"), 1, "{is_gone}");
+        assert_eq!(
+            metrics.spool.lost_so_far(DropReason::Damaged),
+            1,
+            "{is_gone}"
+        );
         simulated::stop();
     }
 }
@@ -322,7 +327,7 @@ async fn contract_23_a_lost_end_of_records_that_were_put_back_is_said() {
     file.write_at(&vec![0; length], numbered).unwrap();
     let (_spool, mut writer, metrics) = assemble();
     writer.round();
-    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 1);
     simulated::stop();
 }
 

@@ -2,6 +2,7 @@
 //! another version (CONTRACT 23).
 
 use super::*;
+use crate::observe::DropReason;
 use crate::spool::disk::simulated;
 use crate::spool::frames::tests::{append_to, segment_of};
 
@@ -181,7 +182,7 @@ async fn contract_23_a_segment_dropped_while_too_many_files_are_open_is_counted_
     for (refused_opens, lost) in [(u64::MAX, 0), (0, 3)] {
         simulated::set_faults(|faults| faults.refused_opens = refused_opens);
         writer.round();
-        assert_eq!(metrics.spool.lost_so_far("full"), lost);
+        assert_eq!(metrics.spool.lost_so_far(DropReason::Full), lost);
         let is_there = disk::about(&segment::path(&folder, 1)).is_ok();
         assert_eq!(is_there, lost == 0);
     }

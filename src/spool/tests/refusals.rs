@@ -2,6 +2,7 @@
 
 use super::samples::sample_record;
 use super::*;
+use crate::observe::DropReason;
 use crate::spool::disk::{self, simulated};
 use crate::spool::frames::damage;
 use crate::spool::recovery::incoming::{self, IncomingFile};
@@ -37,7 +38,10 @@ fn left_behind(backend: &Arc<Backend>) -> PathBuf {
 /// Damaged files, and records that were lost with them.
 fn losses(spool: &Spool) -> (u64, u64) {
     let metrics = &spool.core.metrics().spool;
-    (metrics.damaged.get(), metrics.lost_so_far("damaged"))
+    (
+        metrics.damaged.get(),
+        metrics.lost_so_far(DropReason::Damaged),
+    )
 }
 
 #[tokio::test]

@@ -144,8 +144,7 @@ struct Metric {
 /// The table of metrics, and what the values of their labels mean.
 fn metrics() -> String {
     let metrics = Metrics::new().unwrap();
-    // Those whose label takes any value show once they have one.
-    metrics.spool.lost("full", 0);
+    // Its label takes any value: it shows once it has one.
     metrics.upstreams.up("http://model.example", true);
     let shown = rendered(&String::from_utf8(metrics.render()).unwrap());
     let sources = sources_of_observe();

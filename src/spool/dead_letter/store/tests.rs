@@ -4,6 +4,7 @@
 use super::*;
 use crate::backend::{Record, RecordContext};
 use crate::config::key_file::FileKey;
+use crate::observe::DropReason;
 use crate::spool::dead_letter::class_files::SHARE;
 use crate::spool::dead_letter::import::DeadLetterImport;
 use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
@@ -201,7 +202,7 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     again.keep_damaged(&metrics).unwrap();
     assert_eq!(times(&folder), [0, 1, 2, 3, 7]);
     assert_eq!(metrics.spool.damaged_bytes.get(), length as u64);
-    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 1);
     let next = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     assert_eq!(
         next.classes[0].newer.damage.letters, 1,
@@ -310,7 +311,7 @@ fn contract_23_letters_lost_while_a_process_runs_are_said_by_the_next_one() {
     let metrics = Metrics::new().unwrap();
     let mut next = DeadLetterStore::open(&folder.path().into(), 1 << 20);
     next.keep_damaged(&metrics).unwrap();
-    assert_eq!(metrics.spool.lost_so_far("damaged"), 2);
+    assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 2);
 }
 
 /// A store that had letters of another key when the disk was full.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::observe::DropReason;
 use crate::spool::disk::simulated;
 use crate::spool::frames::format::HEADER;
 use crate::spool::frames::tests::{contents, segment_of};
@@ -122,7 +123,7 @@ fn contract_23_the_end_of_a_segment_taken_over_that_is_lost_behind_acknowledged_
     bytes[HEADER as usize..].fill(0);
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(folders.take_over().unwrap(), Some(1));
-    assert_eq!(folders.metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(folders.metrics.spool.lost_so_far(DropReason::Damaged), 1);
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn contract_23_damage_is_counted_once_however_many_attempts_a_takeover_takes() {
     simulated::set_faults(|faults| faults.full = false);
     assert_eq!(folders.take_over().unwrap(), Some(1));
     assert_eq!(folders.metrics.spool.damaged.get(), 1);
-    assert_eq!(folders.metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(folders.metrics.spool.lost_so_far(DropReason::Damaged), 1);
     simulated::stop();
 }
 

@@ -1,6 +1,7 @@
 //! Dead letters that are damaged, or that the system does not let be read: each is counted once, and kept (CONTRACT 23).
 
 use super::*;
+use crate::observe::DropReason;
 use crate::spool::frames::reader::FrameReader;
 use crate::spool::recovery::incoming;
 
@@ -28,11 +29,11 @@ fn contract_23_each_damaged_file_of_a_name_is_kept_and_counted_once_wherever_it_
         kept.push(damage_first(&path));
         // The next process finds it, and goes on writing until the file is the older one.
         store = DeadLetterStore::open(&folder.path().into(), limit);
-        let before = metrics.spool.lost_so_far("damaged");
+        let before = metrics.spool.lost_so_far(DropReason::Damaged);
         store.use_current_key(&metrics).unwrap();
         store.keep_damaged(&metrics).unwrap();
         let is_older_damaged = u64::from(round > 1);
-        let said = metrics.spool.lost_so_far("damaged") - before;
+        let said = metrics.spool.lost_so_far(DropReason::Damaged) - before;
         assert_eq!(said, 1 + is_older_damaged, "a start says what it finds");
         for at in 2.. {
             write(&mut store, vec![letter(at, 422, &format!("key{at}"))]);
@@ -42,7 +43,7 @@ fn contract_23_each_damaged_file_of_a_name_is_kept_and_counted_once_wherever_it_
                 break;
             }
         }
-        let said = metrics.spool.lost_so_far("damaged") - before;
+        let said = metrics.spool.lost_so_far(DropReason::Damaged) - before;
         assert_eq!(said, 1 + is_older_damaged, "once, in round {round}");
         // For the next round the newer file begins anew.
         std::fs::remove_file(&path).unwrap();
@@ -139,7 +140,7 @@ fn contract_23_letters_that_this_user_must_not_read_are_said_to_be_lost_and_kept
     for _ in 0..2 {
         store.keep_damaged(&metrics).unwrap();
         // It is not known how many they were: it was one at least.
-        assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+        assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 1);
         assert_eq!(metrics.spool.damaged.get(), 1);
     }
     // A new file is this user's own.
@@ -165,7 +166,7 @@ fn contract_23_damage_that_comes_before_a_rewrite_with_another_key_is_counted() 
     let metrics = Metrics::new().unwrap();
     store.use_current_key(&metrics).unwrap();
     assert_ne!(std::fs::read(&path).unwrap(), damaged, "it is encrypted");
-    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 1);
     let kept = damage::kept_files(folder.path()).unwrap();
     let kept: Vec<_> = kept
         .iter()
@@ -196,6 +197,6 @@ async fn contract_23_damage_is_counted_once_however_many_attempts_an_import_take
     import.step(&mut store, &metrics).unwrap();
     assert_eq!(files::imported_files(&folder), Vec::<PathBuf>::new());
     assert_eq!(damage::kept_files(&incoming).unwrap().len(), 1);
-    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    assert_eq!(metrics.spool.lost_so_far(DropReason::Damaged), 1);
     simulated::stop();
 }

@@ -1,0 +1,84 @@
+//! The alert rules for Prometheus: each one fires when it should and is silent when it should be, by
+//! `promtool` over the cases in `alerts/`.
+
+use regex::Regex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const RULES: &str = "conf/prometheus/alerts.yaml";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(root().join("tests/ops/alerts")).unwrap();
+    let files: Vec<PathBuf> = folder.map(|file| file.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    files
+}
+
+/// The names of all rules.
+fn rules() -> BTreeSet<String> {
+    let text = std::fs::read_to_string(root().join(RULES)).unwrap();
+    let name = Regex::new(r"(?m)^ *- alert: (\w+)$").unwrap();
+    let names: Vec<String> = name
+        .captures_iter(&text)
+        .map(|found| found[1].to_owned())
+        .collect();
+    let unique: BTreeSet<String> = names.iter().cloned().collect();
+    assert_eq!(unique.len(), names.len(), "two rules share a name");
+    unique
+}
+
+/// Runs it; gives what it printed.
+#[track_caller]
+fn promtool(command: &str, files: &[PathBuf]) -> String {
+    let mut promtool = Command::new("promtool");
+    let output = promtool.args(command.split(' ')).args(files).output();
+    let output = output.expect("promtool, of Prometheus");
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(output.status.success(), "{command}:\n{printed}");
+    printed
+}
+
+#[test]
+#[ignore = "needs promtool"]
+fn prometheus_reads_the_alert_rules() {
+    let rules_file = [root().join(RULES)];
+    let said = promtool("check rules --lint=all --lint-fatal", &rules_file);
+    assert!(
+        said.contains(&format!("{} rules found", rules().len())),
+        "{said}"
+    );
+}
+
+#[test]
+#[ignore = "needs promtool"]
+fn every_alert_fires_and_stays_silent_as_its_cases_say() {
+    promtool("test rules", &cases());
+}
+
+#[test]
+fn every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent() {
+    let case = Regex::new(r"(?m)^ +alertname: (\w+)\n +exp_alerts:( \[\])?$").unwrap();
+    let mut seen: BTreeMap<String, BTreeSet<bool>> = BTreeMap::new();
+    for file in cases() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let count = text.matches("alertname:").count();
+        let found: Vec<_> = case.captures_iter(&text).collect();
+        assert_eq!(found.len(), count, "{}", file.display());
+        for found in found {
+            let fires = found.get(2).is_none();
+            seen.entry(found[1].to_owned()).or_default().insert(fires);
+        }
+    }
+    for rule in rules() {
+        let cases = seen.remove(&rule).unwrap_or_default();
+        assert!(cases.contains(&true), "{rule} never fires");
+        assert!(cases.contains(&false), "{rule} is never silent");
+    }
+    assert!(seen.is_empty(), "cases of rules that are gone: {seen:?}");
+}
