@@ -1,7 +1,6 @@
 //! The `monitor` command: parse the command line, call one function, choose the exit code
 //! (CONTRACT 32).
 
-use clap::Parser;
 use monitor_gateway::cli::{self, Cli};
 use monitor_gateway::observe::logging;
 use std::process::ExitCode;
@@ -12,7 +11,7 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let ended = cli::run(Cli::parse());
+    let ended = cli::run(Cli::from_command_line());
     if let Err(failure) = &ended {
         logging::say(&failure.to_string());
     }

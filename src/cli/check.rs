@@ -2,12 +2,13 @@
 //! (CONTRACT 32 `check`).
 
 use super::failure::Failure;
-use super::load::{RoleArg, file_or_variable, load};
+use super::load::{RoleArg, file_or_variable, load, variable_warnings};
 use super::output::print;
 use crate::config::Overrides;
 use crate::config::{
     AnalysisSettings, GatewaySettings, Listener, RetentionSettings, Role, Services, Settings,
 };
+use crate::observe::logging;
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ pub(super) fn run(args: CheckArgs) -> Result<(), Failure> {
     let file = file_or_variable(args.config);
     let role = args.role.into();
     let settings = load(role, file.clone(), &Overrides::default())?;
+    for warning in variable_warnings() {
+        logging::say(&format!("warning: {warning}"));
+    }
     print(summary(file.as_deref(), role, &settings).as_bytes())
 }
 

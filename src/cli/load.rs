@@ -1,6 +1,6 @@
 //! Loads the configuration that a command names: the file, the environment, and what was typed.
 
-use crate::config::{self, Overrides, Problems, Role, Settings};
+use crate::config::{self, Overrides, Problems, Role, Settings, env};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -21,6 +21,23 @@ pub(super) fn data_dir(file: Option<PathBuf>, overrides: &Overrides) -> Result<P
 /// as if it were not set.
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// What to say about variables that look like those of the program and are none.
+pub(super) fn variable_warnings() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names: Vec<String> = names.collect();
+    let mistyped = env::mistyped(names.iter().map(String::as_str)).into_iter();
+    let said = mistyped.map(|(name, meant)| match meant {
+        Some(meant) => format!(
+            "environment: {name} is unknown and has no effect; did you mean {}?",
+            meant.name
+        ),
+        None => format!(
+            "environment: {name} is unknown and has no effect; `monitor --help` lists the variables"
+        ),
+    });
+    said.collect()
 }
 
 /// `--config`, else MONITOR_CONFIG.

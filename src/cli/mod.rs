@@ -22,6 +22,7 @@ use crate::analysis::documents::COMMAND as READ_DOCUMENT;
 use crate::app::{self, START_DETACHED};
 use crate::config::{Role, env};
 use check::CheckArgs;
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use control::ControlArgs;
 use documents::{DemoArgs, DetachedArgs, DocumentArgs, OpenapiArgs};
@@ -94,6 +95,29 @@ enum Command {
     Completions(CompletionsArgs),
     /// Run the demo model server.
     DemoUpstream(DemoArgs),
+}
+
+impl Cli {
+    /// Parses the command line of the process; ends the process for `--help` and for wrong usage.
+    pub fn from_command_line() -> Self {
+        Self::try_parse().unwrap_or_else(|mut error| {
+            let suggested = error.get(ContextKind::SuggestedSubcommand);
+            // Commands that other programs call are not what anybody means.
+            if suggested.is_some_and(|suggested| !is_for_users(suggested)) {
+                error.remove(ContextKind::SuggestedSubcommand);
+            }
+            error.exit()
+        })
+    }
+}
+
+fn is_for_users(suggested: &ContextValue) -> bool {
+    let suggested = suggested.to_string();
+    let command = Cli::command();
+    let hidden = command.get_subcommands().filter(|it| it.is_hide_set());
+    !hidden
+        .map(|it| it.get_name())
+        .any(|name| suggested.contains(name))
 }
 
 /// Runs one command to its end.

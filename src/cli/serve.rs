@@ -1,10 +1,11 @@
 //! `monitor all`, `monitor gateway` and `monitor analysis`: flags, and the launch of a process.
 
-use super::load::{file_or_variable, load};
+use super::load::{file_or_variable, load, variable_warnings};
 use crate::app::Launch;
 use crate::config::{Overrides, Problems, Role};
 use crate::observe;
 use clap::Args;
+use log::warn;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -90,6 +91,9 @@ pub(super) fn launch(role: Role, args: LaunchArgs) -> Result<Launch, Problems> {
     let file = file_or_variable(args.file);
     let settings = load(role, file.clone(), &args.overrides)?;
     observe::logging::init(&settings.log);
+    for warning in variable_warnings() {
+        warn!(target: "config", "{warning}");
+    }
     let overrides = args.overrides;
     Ok(Launch {
         settings,

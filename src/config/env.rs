@@ -1,6 +1,10 @@
 //! The table of environment variables: docs/configuration.md and `monitor --help` are printed from it, and
 //! the reader finds a key's variable in it. Reads no environment itself (§8, CONTRACT 33).
 
+mod mistyped;
+
+pub use mistyped::mistyped;
+
 use super::role::Role;
 use std::fmt::Write;
 

@@ -47,8 +47,20 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
 /// # Errors
 /// When the file cannot be read or contains no private key.
 pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
-    let read = PrivateKeyDer::from_pem_slice(&contents(path)?);
-    read.map_err(|error| format!("{}: contains no private key ({error})", path.display()))
+    let contents = contents(path)?;
+    PrivateKeyDer::from_pem_slice(&contents).map_err(|error| {
+        let path = path.display();
+        match is_encrypted(&contents) {
+            true => format!("{path}: the private key is encrypted; decrypt it: openssl pkey -in {path} -out FILE"),
+            false => format!("{path}: contains no private key ({error})"),
+        }
+    })
+}
+
+fn is_encrypted(pem: &[u8]) -> bool {
+    let marks: [&[u8]; 2] = [b"BEGIN ENCRYPTED PRIVATE KEY", b"Proc-Type: 4,ENCRYPTED"];
+    let has = |mark: &[u8]| memchr::memmem::find(pem, mark).is_some();
+    marks.into_iter().any(has)
 }
 
 fn contents(path: &Path) -> Result<Zeroizing<Vec<u8>>, String> {

@@ -22,7 +22,7 @@ impl KeyError {
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Missing => {
-                "the header X-Monitor-Api-Key is missing or empty; send your gateway access key in it"
+                "the header X-Monitor-Api-Key is missing or empty; send your gateway access key in it, beside Authorization, which is for the model server"
             }
             Self::Ambiguous => {
                 "the header X-Monitor-Api-Key is present more than once with different values; send one"

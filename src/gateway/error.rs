@@ -4,6 +4,7 @@
 use super::auth::KeyError;
 use super::body_type::Unsupported;
 use super::guard::MalformedChunk;
+use super::route::Meant;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
 use monitor_wire::json::SyntaxError;
@@ -15,7 +16,7 @@ pub(crate) enum CallError {
     /// §7.2 row 401 of the gateway.
     Key(KeyError),
     /// No route has this path (CONTRACT 9).
-    UnknownPath,
+    UnknownPath(Option<Meant>),
     /// The path has other methods, given as the value of `Allow` (CONTRACT 9).
     WrongMethod(&'static str),
     /// §7.2 row 400 of the gateway.
@@ -74,7 +75,9 @@ impl CallError {
         use ErrorType::{GatewayError, InvalidRequestError, RateLimitError};
         let (status, kind, message) = match self {
             Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
-            Self::UnknownPath => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
+            Self::UnknownPath(None) => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
+            Self::UnknownPath(Some(Meant::Path(path))) => (404, InvalidRequestError, format!("no such path; did you mean {path}? A client's base URL ends with /v1")),
+            Self::UnknownPath(Some(Meant::OtherApi(name))) => (404, InvalidRequestError, format!("no such path; the gateway forwards no calls of the {name} API: set the client to chat completions (/v1/chat/completions)")),
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
@@ -148,7 +151,7 @@ impl CallError {
     pub(crate) fn detail(&self) -> &'static str {
         match self {
             Self::Key(_) => "access_key",
-            Self::UnknownPath => "unknown_path",
+            Self::UnknownPath(_) => "unknown_path",
             Self::WrongMethod(_) => "wrong_method",
             Self::NotJson(_) => "not_json",
             Self::BadFraming => "bad_framing",
@@ -255,7 +258,7 @@ mod tests {
                 "Gateway403UnknownApplication",
                 CallError::UnknownApplication,
             ),
-            ("Gateway404UnknownPath", CallError::UnknownPath),
+            ("Gateway404UnknownPath", CallError::UnknownPath(None)),
             ("Gateway405WrongMethod", CallError::WrongMethod("POST")),
             ("Gateway408SlowBody", CallError::SlowBody),
             ("Gateway413TooLarge", CallError::TooLarge),

@@ -67,7 +67,7 @@ impl Gateway {
         }
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),
-            Route::Unknown { .. } => Err(CallError::UnknownPath),
+            Route::Unknown { meant, .. } => Err(CallError::UnknownPath(meant)),
             route => check_body(route, head),
         }
     }

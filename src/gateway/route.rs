@@ -25,7 +25,36 @@ pub(crate) enum Route {
     Unknown {
         /// Under /v1 a missing access key is reported first.
         needs_key: bool,
+        meant: Option<Meant>,
     },
+}
+
+/// What an unknown path was probably meant to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meant {
+    /// This path, with a base URL that lacks `/v1`, has it twice, or has something else around it.
+    Path(&'static str),
+    /// An API of model servers that the gateway does not forward, by its name.
+    OtherApi(&'static str),
+}
+
+impl Meant {
+    fn by(path: &str) -> Option<Self> {
+        let path = path.trim_end_matches('/');
+        let is = |end: &&(&str, Self)| path.ends_with(end.0);
+        let found = Self::ENDS.iter().find(is);
+        found.map(|(_, meant)| *meant)
+    }
+
+    const ENDS: [(&'static str, Self); 7] = [
+        ("/chat/completions", Self::Path("/v1/chat/completions")),
+        ("/embeddings", Self::Path("/v1/embeddings")),
+        ("/models", Self::Path("/v1/models")),
+        ("/responses", Self::OtherApi("Responses")),
+        ("/messages", Self::OtherApi("Messages")),
+        ("/completions", Self::OtherApi("legacy Completions")),
+        ("/api/chat", Self::OtherApi("native Ollama")),
+    ];
 }
 
 impl Route {
@@ -61,6 +90,7 @@ impl Route {
             },
             None => Self::Unknown {
                 needs_key: path == "/v1" || path.starts_with("/v1/"),
+                meant: Meant::by(path),
             },
         }
     }
@@ -70,7 +100,7 @@ impl Route {
         match self {
             Self::Chat | Self::Embeddings | Self::Models => true,
             Self::Docs(_) => false,
-            Self::WrongMethod { needs_key, .. } | Self::Unknown { needs_key } => *needs_key,
+            Self::WrongMethod { needs_key, .. } | Self::Unknown { needs_key, .. } => *needs_key,
         }
     }
 

@@ -51,6 +51,42 @@ fn only_the_paths_of_the_contract_exist() {
 }
 
 #[test]
+fn an_unknown_path_is_answered_with_the_one_that_was_meant() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    for (path, said) in [
+        ("/chat/completions", "did you mean /v1/chat/completions?"),
+        (
+            "/v1/v1/chat/completions",
+            "did you mean /v1/chat/completions?",
+        ),
+        (
+            "/v1/chat/completions/",
+            "did you mean /v1/chat/completions?",
+        ),
+        ("/embeddings", "did you mean /v1/embeddings?"),
+        (
+            "/v1/responses",
+            "the Responses API: set the client to chat completions",
+        ),
+        (
+            "/v1/messages",
+            "the Messages API: set the client to chat completions",
+        ),
+        (
+            "/v1/completions",
+            "the legacy Completions API: set the client to chat completions",
+        ),
+        ("/v1/nothing", "see /openapi.json"),
+    ] {
+        let answer = stack.call(&Request::post(path, HELLO));
+        assert_eq!(answer.status(), 404, "{path}");
+        assert!(answer.text().contains(said), "{path}: {}", answer.text());
+    }
+    upstream.assert_untouched();
+}
+
+#[test]
 fn a_wrong_method_gives_405_with_allow() {
     // CONTRACT 9.
     let upstream = Upstream::ok();

@@ -1,7 +1,9 @@
 //! TLS on both sides: https upstreams with a private authority, and TLS listeners (CONTRACT 34).
 
+use std::net::SocketAddr;
 use support::assert_envelope;
 use support::fault::free_port;
+use support::http::Conn;
 use support::request::{HELLO, HELLO_STREAM, Request};
 use support::stack::{Folder, Stack};
 use support::tls::Identity;
@@ -74,26 +76,31 @@ fn https_towards_an_upstream_without_tls_gives_502() {
     assert_eq!(stack.call(&Request::chat(HELLO)).status(), 502);
 }
 
-#[test]
-fn a_tls_listener_serves_clients_and_offers_http2() {
-    // CONTRACT 34: `listen` takes a list, `tls` per listener.
-    let (identity, folder, upstream) = (Identity::new(), Folder::new(), Upstream::ok());
+/// A gateway with a listener in clear text, and the address of one with TLS.
+fn with_tls_listener(identity: &Identity, upstream: &Upstream) -> (Stack, SocketAddr) {
+    let folder = Folder::new();
     let (cert, key) = (
         folder.write("cert.pem", &identity.cert_pem),
         folder.write("key.pem", &identity.key_pem),
     );
-    let (stack, secure) = (0..5)
-        .find_map(|_| {
-            let (clear, secure) = (free_port(), free_port());
-            let yaml = format!(
-                "listen:\n  - 127.0.0.1:{clear}\n  - {{address: 127.0.0.1:{secure}, tls: {{cert: \"{}\", key: \"{}\"}}}}",
-                cert.display(),
-                key.display()
-            );
-            let builder = Stack::gateway().upstream(&upstream).yaml(&yaml).listening_by_yaml(clear);
-            builder.try_start().map(|stack| (stack, std::net::SocketAddr::from(([127, 0, 0, 1], secure))))
-        })
-        .expect("free ports");
+    let started = (0..5).find_map(|_| {
+        let (clear, secure) = (free_port(), free_port());
+        let yaml = format!(
+            "listen:\n  - 127.0.0.1:{clear}\n  - {{address: 127.0.0.1:{secure}, tls: {{cert: \"{}\", key: \"{}\"}}}}",
+            cert.display(),
+            key.display()
+        );
+        let builder = Stack::gateway().upstream(upstream).yaml(&yaml).listening_by_yaml(clear);
+        Some((builder.try_start()?, SocketAddr::from(([127, 0, 0, 1], secure))))
+    });
+    started.expect("free ports")
+}
+
+#[test]
+fn a_tls_listener_serves_clients_and_offers_http2() {
+    // CONTRACT 34: `listen` takes a list, `tls` per listener.
+    let (identity, upstream) = (Identity::new(), Upstream::ok());
+    let (stack, secure) = with_tls_listener(&identity, &upstream);
     let (mut conn, chosen) = identity.connect(secure, &["http/1.1"]);
     assert_eq!(chosen.as_deref(), Some("http/1.1"));
     conn.send(&Request::chat(HELLO).bytes());
@@ -108,4 +115,22 @@ fn a_tls_listener_serves_clients_and_offers_http2() {
         200,
         "the clear listener beside it"
     );
+}
+
+#[test]
+fn a_request_in_clear_text_to_a_tls_port_is_answered_in_clear_text() {
+    let (identity, upstream) = (Identity::new(), Upstream::ok());
+    let (stack, secure) = with_tls_listener(&identity, &upstream);
+    let mut client = Conn::open(secure);
+    client.send(&Request::chat(HELLO).bytes());
+    let answer = client.response();
+    assert_eq!(answer.status(), 400);
+    assert!(answer.text().contains("use https"), "{}", answer.text());
+    assert!(client.is_closed());
+    // A client that says nothing keeps nobody out.
+    let _silent = Conn::open(secure);
+    let (mut conn, _) = identity.connect(secure, &["http/1.1"]);
+    conn.send(&Request::chat(HELLO).bytes());
+    assert_eq!(conn.response().status(), 200);
+    drop(stack);
 }

@@ -72,7 +72,7 @@ impl<T> Form<T> {
 /// A duration within a range.
 pub(crate) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
     let allowed = format!(
-        "{} to {}, written 500ms, 60s, 2m, 1h or in bare seconds",
+        "{} to {}, written 500ms, 60s, 2m, 1h, 7d or in bare seconds",
         show_duration(*range.start()),
         show_duration(*range.end())
     );

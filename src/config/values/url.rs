@@ -24,6 +24,17 @@ pub struct BaseUrl {
 
 const ALLOWED: &str = "http://host[:port][/prefix] or https://…, without user, query and fragment";
 
+/// Endpoints that are copied together with the base URL, to which they are added.
+const ENDPOINTS_OF_MODELS: [&str; 6] = [
+    "/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/models",
+    "/v1/responses",
+    "/v1/messages",
+];
+const ENDPOINTS_OF_BACKEND: [&str; 2] = ["/process_request", "/process_response"];
+
 /// A base URL. Its text is never quoted in a message: it may contain a password or a key.
 pub(crate) fn base_url() -> Form<BaseUrl> {
     Form::new(ALLOWED, |text| parse(text).map_err(str::to_owned))
@@ -34,11 +45,31 @@ pub(crate) fn base_url() -> Form<BaseUrl> {
 pub(crate) fn upstream_url() -> Form<BaseUrl> {
     Form::new(ALLOWED, |text| {
         let mut url = parse(text)?;
+        without_endpoint(&url, &ENDPOINTS_OF_MODELS)?;
         if let Some(rest) = url.prefix.strip_suffix("/v1") {
             url.prefix = rest.trim_end_matches('/').to_owned();
         }
         Ok(url)
     })
+}
+
+/// The monitoring backend's base URL.
+pub(crate) fn backend_url() -> Form<BaseUrl> {
+    Form::new(ALLOWED, |text| {
+        let url = parse(text)?;
+        without_endpoint(&url, &ENDPOINTS_OF_BACKEND)?;
+        Ok(url)
+    })
+}
+
+fn without_endpoint(url: &BaseUrl, endpoints: &[&str]) -> Result<(), String> {
+    let ends_with = |endpoint: &&&str| url.prefix.ends_with(**endpoint);
+    match endpoints.iter().find(ends_with) {
+        Some(endpoint) => Err(format!(
+            "ends with the endpoint {endpoint}, which calls add to it: leave it out"
+        )),
+        None => Ok(()),
+    }
 }
 
 impl fmt::Display for BaseUrl {
@@ -151,6 +182,20 @@ mod tests {
         }
         let backend = base_url().parse("http://b/v1/").unwrap();
         assert_eq!(backend.prefix, "/v1", "the backend's prefix is its own");
+    }
+
+    #[test]
+    fn an_endpoint_is_no_base_url() {
+        for text in [
+            "https://m/v1/chat/completions",
+            "https://m/proxy/chat/completions/",
+            "https://m/v1/responses",
+        ] {
+            let refused = upstream_url().parse(text).unwrap_err();
+            assert!(refused.contains("leave it out"), "{refused}");
+        }
+        assert!(backend_url().parse("http://b/process_request/").is_err());
+        assert!(upstream_url().parse("http://m/models").is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Pingora's own accept loop is not used: it accepts without a limit, waits up to a minute for a TLS
 //! handshake, and retries most errors without a pause.
 
+use super::clear_text;
 use super::client_socket::ClientSocket;
 use super::connection_limit::{ConnectionLimit, Permit};
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
@@ -201,13 +202,14 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
         let (tls, handler) = (self.tls.clone(), self.handler.clone());
         tokio::spawn(async move {
             let _permit = connection.permit;
-            let Ok(socket) = ClientSocket::new(connection.stream, connection.peer) else {
-                return;
-            };
+            let (stream, peer) = (connection.stream, connection.peer);
             let mut next = match tls {
-                None => Some(Box::new(socket) as Stream),
+                None => match ClientSocket::new(stream, peer) {
+                    Ok(socket) => Some(Box::new(socket) as Stream),
+                    Err(_) => None,
+                },
                 // Boxed, so that the task does not keep the handshake's memory as long as the connection.
-                Some(tls) => Box::pin(handshake(&tls, socket, &*handler)).await,
+                Some(tls) => Box::pin(handshake(&tls, stream, peer, &*handler)).await,
             };
             while let Some(stream) = next {
                 next = handler.process_new(stream, &shutdown).await;
@@ -219,13 +221,25 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
 /// None, counted, when the handshake fails or takes longer than a request head may.
 async fn handshake(
     tls: &Acceptor,
-    socket: ClientSocket,
+    stream: TcpStream,
+    peer: SocketAddr,
     handler: &impl ConnectionHandler,
 ) -> Option<Stream> {
-    let limit = handler.header_timeout();
-    let cause = match timeout(limit, tls.tls_handshake(socket)).await {
+    let shaking_hands = async {
+        if clear_text::begins_with_request(&stream)
+            .await
+            .map_err(|error| error.to_string())?
+        {
+            clear_text::refuse(stream).await;
+            return Err("the client speaks HTTP in clear text".to_owned());
+        }
+        let socket = ClientSocket::new(stream, peer).map_err(|error| error.to_string())?;
+        let shaken = tls.tls_handshake(socket).await;
+        shaken.map_err(|error| error.to_string())
+    };
+    let cause = match timeout(handler.header_timeout(), shaking_hands).await {
         Ok(Ok(stream)) => return Some(Box::new(stream)),
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(cause)) => cause,
         Err(_) => "timed out".to_owned(),
     };
     debug!("TLS handshake with a client failed: {cause}");

@@ -1,5 +1,6 @@
 //! Client connections: listeners, their limits, and the protocol that each connection speaks.
 
+mod clear_text;
 mod client_socket;
 mod connection;
 pub(super) mod connection_limit;

@@ -83,7 +83,7 @@ fn files_that_are_named_must_be_readable() {
 }
 
 /// A certificate and its key.
-fn pair(folder: &Folder) -> (String, String) {
+pub(super) fn pair(folder: &Folder) -> (String, String) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let write = |name: &str, text: String| folder.file(name, text).display().to_string();
     let cert = write("cert.pem", made.cert.pem());

@@ -6,6 +6,7 @@ mod docs;
 mod files;
 mod hostile;
 mod judge;
+mod mistakes;
 mod models;
 mod pages;
 mod policies;

@@ -64,12 +64,15 @@ impl Connector {
 }
 
 async fn open(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    match timeout(CONNECT, options.connect()).await {
-        Ok(connection) => Ok(connection?),
-        Err(_) => Err(StoreError::Unavailable(format!(
-            "no connection within {CONNECT:?}"
-        ))),
-    }
+    let why = match timeout(CONNECT, options.connect()).await {
+        Ok(Ok(connection)) => return Ok(connection),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no connection within {CONNECT:?}"),
+    };
+    let (host, port) = (options.get_host(), options.get_port());
+    Err(StoreError::Unavailable(format!(
+        "PostgreSQL at {host}:{port} (store.host, STORE_HOST): {why}"
+    )))
 }
 
 /// Closes a connection gracefully if that is possible in time.

@@ -109,7 +109,7 @@ impl fmt::Display for CallerRules {
 
 pub(crate) fn read(r: &mut Reader<'_>) -> MonitorSettings {
     MonitorSettings {
-        url: r.read("monitor.url", &url::base_url()),
+        url: r.read("monitor.url", &url::backend_url()),
         timeout: r
             .read("monitor.timeout", &units::duration(MILLISECOND..=HOUR))
             .unwrap_or(60 * SECOND),
