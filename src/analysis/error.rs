@@ -2,18 +2,14 @@
 //! contain nothing of the message or the token.
 
 use super::request_body::RefusedBody;
-use crate::observe::{Throttle, TurnRefusal};
+use crate::observe::events::StoreFailed;
+use crate::observe::{StoreFault, TurnRefusal};
 use monitor_model::{ErrorEnvelope, ErrorType};
 use monitor_store::{Scope, StoreError};
-use std::sync::LazyLock;
-use std::time::Duration;
 use thiserror::Error;
 
 /// `Retry-After` while the store is down, the analysis busy or memory short, in seconds.
 const RETRY_AFTER: u64 = 1;
-
-static STORE_FAILED: LazyLock<Throttle> =
-    LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
 /// One wrong field, and what is allowed in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -230,10 +226,20 @@ fn joined(problems: &[impl ToString]) -> String {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        // Logged here, so that no failure of the store goes unnoticed, whoever called it.
-        if let Some(times) = STORE_FAILED.pass() {
-            log::error!("the store failed ({times} times since the last message): {error}");
+        let reason = match &error {
+            StoreError::Unreadable(_) => StoreFault::Unreadable,
+            StoreError::Refused(_) | StoreError::Erased => StoreFault::Refused,
+            StoreError::Closed => StoreFault::Closed,
+            StoreError::Unavailable(_)
+            | StoreError::NewerSchema { .. }
+            | StoreError::File { .. } => StoreFault::Unavailable,
+        };
+        // Emitted here, so that no failure of the store goes unnoticed, whoever called it.
+        StoreFailed {
+            reason,
+            error: &error,
         }
+        .emit();
         match error {
             StoreError::Unreadable(_) => Self::Internal,
             StoreError::Refused(_) => Self::StoreRefused,

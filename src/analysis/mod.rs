@@ -20,6 +20,7 @@ mod rules;
 mod services;
 mod start_error;
 mod startup;
+mod store_health;
 mod text_checks;
 mod ui;
 
@@ -33,6 +34,7 @@ pub use admin::replay::{
 };
 pub use admin::tokens::{CreatedToken, Expiry, NewToken, Rotation, TokenPosition};
 pub use api::openapi::openapi_json;
+pub use api::route_names::RouteNames;
 pub use api::router::router;
 pub use api::token_json;
 pub use error::{ApiError, FieldProblem};
@@ -51,4 +53,5 @@ pub use rules::application_rules::{ApplicationRules, Retention};
 pub use services::Services;
 pub use start_error::StartError;
 pub use startup::{FirstRun, migrate};
+pub(crate) use store_health::StoreHealth;
 pub use ui::{LINK_PATH, Peer, Stopping};

@@ -19,6 +19,7 @@ use super::records::files::Files;
 use super::records::{Records, documents};
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
+use super::store_health::StoreProbe;
 use crate::config::AnalysisSettings;
 use crate::judge::Remote;
 use monitor_store::Store;
@@ -41,6 +42,7 @@ pub struct Services {
     /// The settings it was started with, which the status page shows.
     pub(super) settings: AnalysisSettings,
     pub(super) started: Instant,
+    pub(crate) store_probe: StoreProbe,
     store: Arc<dyn Store>,
     invalidation: CacheInvalidation,
 }
@@ -85,6 +87,7 @@ impl Services {
             access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
+            store_probe: StoreProbe::new(shared.store.clone()),
             store: shared.store,
         };
         Ok((Arc::new(services), first_run))

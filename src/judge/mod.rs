@@ -47,8 +47,8 @@ impl Remote {
     }
 
     /// The metrics of the process; None in tests.
-    pub(crate) fn metrics(&self) -> Option<&Metrics> {
-        self.metrics.as_deref()
+    pub(crate) fn metrics(&self) -> Option<&Arc<Metrics>> {
+        self.metrics.as_ref()
     }
 
     /// With a judge.

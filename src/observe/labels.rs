@@ -274,6 +274,59 @@ label!(
     }
 );
 label!(
+    /// `type` label of analyzed messages: what was found; of several, the first in this order.
+    AnalysisResult {
+        /// A built-in policy is violated.
+        Guardrails => "guardrails",
+        /// A custom policy is violated.
+        CustomPolicy => "custom_policy",
+        /// Sensitive data was found.
+        Dataclean => "dataclean",
+        /// Nothing was found, and a stage of the check failed.
+        Incomplete => "incomplete",
+        /// Nothing was found.
+        Clean => "clean",
+    }
+);
+label!(
+    /// `stage` label of the time that a message takes; the wait for a turn and the calls to other servers have
+    /// metrics of their own.
+    AnalysisStep {
+        /// Reading the JSON of a request that has arrived.
+        Parse => "parse",
+        /// Sensitive data, with the answer of Presidio.
+        Dataclean => "dataclean",
+        /// Built-in policies, with the answer of the guard model.
+        Guardrails => "guardrails",
+        /// Custom policies, with the answer of the judge.
+        CustomPolicy => "custom_policy",
+        /// Until the record is durable, with its wait in the store's queue.
+        Store => "store",
+    }
+);
+label!(
+    /// `reason` label of failures of the store.
+    StoreFault {
+        /// It does not answer, is too busy, or cannot be written.
+        Unavailable => "unavailable",
+        /// A constraint of its schema does not allow a change.
+        Refused => "refused",
+        /// A stored value cannot be read.
+        Unreadable => "unreadable",
+        /// It is closed: the process ends.
+        Closed => "closed",
+    }
+);
+label!(
+    /// `state` label of connections to the store.
+    PoolState {
+        /// They read or write.
+        InUse => "in_use",
+        /// Open, waiting for work.
+        Idle => "idle",
+    }
+);
+label!(
     /// `source` label of log lines that exceeded log.bytes_per_second.
     LogSource {
         /// The program's own lines about anything but single calls.

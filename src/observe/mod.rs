@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod events;
+mod failures;
 mod labels;
 mod log_budget;
 pub mod logging;
@@ -12,12 +13,13 @@ mod throttle;
 pub mod trace;
 
 pub use labels::{
-    AcceptFault, AttachmentOutcome, DropReason, EndReason, Exhausted, FailoverReason, LogSource,
-    Outcome, QuotaLimit, RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal,
-    UncheckedReason, UnknownCaller, UnrestoredReason, UpgradeResult, VerdictType,
+    AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, DropReason, EndReason, Exhausted,
+    FailoverReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel, RemoteOutcome,
+    RouteLabel, StoreFault, TelemetryOutcome, TurnRefusal, UncheckedReason, UnknownCaller,
+    UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
-    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, TurnMetrics,
-    UpstreamMetrics,
+    AnalysisMetrics, CallTimes, LimitMetrics, Metrics, OutputMetrics, PoolUse, RemoteMetrics,
+    SpoolMetrics, StoreMetrics, TurnMetrics, UpstreamMetrics,
 };
 pub use throttle::Throttle;

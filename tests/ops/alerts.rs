@@ -4,11 +4,11 @@
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const RULES: &str = "conf/prometheus/alerts.yaml";
 
-fn root() -> &'static Path {
+pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -34,9 +34,10 @@ fn rules() -> BTreeSet<String> {
 
 /// Runs it; gives what it printed.
 #[track_caller]
-fn promtool(command: &str, files: &[PathBuf]) -> String {
+pub(super) fn promtool(command: &str, files: &[PathBuf], input: Stdio) -> String {
     let mut promtool = Command::new("promtool");
-    let output = promtool.args(command.split(' ')).args(files).output();
+    let command_line = promtool.args(command.split(' ')).args(files);
+    let output = command_line.stdin(input).output();
     let output = output.expect("promtool, of Prometheus");
     let printed = [output.stdout, output.stderr].concat();
     let printed = String::from_utf8(printed).unwrap();
@@ -48,7 +49,11 @@ fn promtool(command: &str, files: &[PathBuf]) -> String {
 #[ignore = "needs promtool"]
 fn prometheus_reads_the_alert_rules() {
     let rules_file = [root().join(RULES)];
-    let said = promtool("check rules --lint=all --lint-fatal", &rules_file);
+    let said = promtool(
+        "check rules --lint=all --lint-fatal",
+        &rules_file,
+        Stdio::null(),
+    );
     assert!(
         said.contains(&format!("{} rules found", rules().len())),
         "{said}"
@@ -58,7 +63,7 @@ fn prometheus_reads_the_alert_rules() {
 #[test]
 #[ignore = "needs promtool"]
 fn every_alert_fires_and_stays_silent_as_its_cases_say() {
-    promtool("test rules", &cases());
+    promtool("test rules", &cases(), Stdio::null());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod access;
 mod alerts;
+mod analysis_metrics;
 mod collectors;
 mod commands;
 mod config;
@@ -14,6 +15,7 @@ mod packages;
 mod reload;
 mod secrets;
 mod secrets_world;
+mod series;
 mod shipped;
 mod successor;
 mod systemd;

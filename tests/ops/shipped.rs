@@ -88,7 +88,7 @@ fn docs_metrics_explains_panels_that_there_are() {
 #[test]
 fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
     let board = read("conf/grafana/monitor.json");
-    for file in ["limits", "outputs", "turns"] {
+    for file in ["limits", "outputs", "turns", "analysis", "store", "remote"] {
         let metrics = read(&format!("src/observe/metrics/{file}.rs"));
         let names = names(r#""(monitor_[a-z_]+)""#, &metrics);
         assert!(names.len() > 4, "{file}: {names:?}");

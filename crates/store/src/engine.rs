@@ -14,6 +14,7 @@ use crate::sign_ins::SignInStore;
 use crate::statistics::StatisticsStore;
 use crate::tokens::TokenStore;
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// Schema versions before and after a migration; 0 stands for an empty database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +38,34 @@ pub struct StoreFacts {
     pub bytes: u64,
 }
 
+/// The connections that reads, and changes of settings, share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolFigures {
+    /// The most connections at a time.
+    pub limit: u64,
+    /// Connections that are at work.
+    pub in_use: u64,
+    /// Connections that are open and wait for work.
+    pub idle: u64,
+    /// Time that all callers together waited for a connection; zero in an engine that does not measure it.
+    pub waited: Duration,
+}
+
 /// The database behind a store.
 #[async_trait]
 pub trait StoreEngine: Send + Sync {
     /// `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
+
+    /// Asks the database for the version of its schema: it answers quickly, or not at all. While every
+    /// connection is at work it is not asked.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database does not answer.
+    async fn ping(&self) -> Result<i64, StoreError>;
+
+    /// The connections of this process.
+    fn pool(&self) -> PoolFigures;
 
     /// Describes the store. Measuring its size may take the database a while.
     ///

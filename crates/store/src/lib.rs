@@ -41,7 +41,7 @@ pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use chain::{
     ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,
 };
-pub use engine::{Migrated, Store, StoreEngine, StoreFacts};
+pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
 pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};

@@ -8,6 +8,7 @@ pub(super) mod openapi;
 pub(super) mod records;
 mod refusals;
 mod response;
+pub(super) mod route_names;
 pub(super) mod router;
 mod routes;
 mod schemas;

@@ -1,6 +1,7 @@
 //! Records of a user who was erased: the caller gets its verdict with a warning and nothing is stored. An
 //! error would make the gateway move the record to its dead letters, text and all.
 
+use super::measures::StoreTimer;
 use monitor_model::AnalysisResponse;
 use monitor_store::{Durable, StoreError};
 
@@ -24,13 +25,22 @@ pub(super) fn answer_of_insert(
 }
 
 /// A record that is refused because its user was erased counts as durable: nobody is to send it again.
-pub(super) fn durable_of_insert(begun: Result<Durable, StoreError>) -> Result<Durable, StoreError> {
+pub(super) fn durable_of_insert(
+    begun: Result<Durable, StoreError>,
+    timer: StoreTimer,
+) -> Result<Durable, StoreError> {
     let or_erased = |stored| match stored {
         Err(StoreError::Erased) => Ok(()),
         other => other,
     };
     match begun {
-        Ok(durable) => Ok(Box::pin(async move { or_erased(durable.await) })),
+        Ok(durable) => Ok(Box::pin(async move {
+            let stored = durable.await;
+            if stored.is_ok() {
+                timer.stored();
+            }
+            or_erased(stored)
+        })),
         Err(StoreError::Erased) => Ok(Box::pin(std::future::ready(Ok(())))),
         Err(error) => Err(error),
     }

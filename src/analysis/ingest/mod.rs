@@ -7,6 +7,7 @@ pub(crate) mod cache_invalidation;
 pub(crate) mod erased_users;
 pub(crate) mod gateway_registry;
 pub(crate) mod inline_rules;
+mod measures;
 pub(crate) mod models;
 pub(crate) mod owned_message;
 pub(crate) mod parameters;

@@ -112,7 +112,12 @@ impl Ingest {
             caller_view,
         } = self.build_record(caller, request).await?;
         let own = record.answer.clone();
-        let mut answer = answer_of_insert(self.records.insert_new(record).await, own)?;
+        let timer = self.store_timer(record.stage);
+        let stored = self.records.insert_new(record).await;
+        if stored.is_ok() {
+            timer.stored();
+        }
+        let mut answer = answer_of_insert(stored, own)?;
         CallerView::apply(caller_view, &mut answer);
         Ok(answer)
     }
@@ -121,13 +126,16 @@ impl Ingest {
     /// of others are none of its concern, and until it is durable the record stays with its caller.
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
         let records = self.records.clone();
+        let timer = self.store_timer(record.stage);
         let length = record.message.as_ref().map_or(0, |text| text.len());
         let mut begun = async move { records.begin_insert(record).await }.boxed();
         // The record is encoded before it is queued.
         let first = poll_fn(|context| Poll::Ready(heavy(length, || begun.poll_unpin(context))));
         match first.await {
-            Poll::Ready(begun) => Ok(durable_of_insert(begun)?),
-            Poll::Pending => Ok(async move { durable_of_insert(begun.await)?.await }.boxed()),
+            Poll::Ready(begun) => Ok(durable_of_insert(begun, timer)?),
+            Poll::Pending => {
+                Ok(async move { durable_of_insert(begun.await, timer)?.await }.boxed())
+            }
         }
     }
 
@@ -163,6 +171,7 @@ impl Ingest {
         };
         let subject = Subject { input, parameters };
         let analyzed = self.analyze(&rules, subject, claim).await?;
+        self.count_analyzed(stage, &analyzed.answer);
         let (record, caller_view) = record_builder::build(&rules, analyzed);
         Ok(BuiltRecord {
             record,

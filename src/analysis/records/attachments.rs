@@ -156,6 +156,9 @@ impl Records {
         attachment.findings = self.findings(target, &received, &attachment).await;
         let linked = self.files.link(target.seq, &received, attachment).await;
         self.files.blobs.discard(&received).await;
+        if let (Ok(_), Some(metrics)) = (&linked, self.analyzer.remote.metrics()) {
+            metrics.analysis.files.inc();
+        }
         linked
     }
 

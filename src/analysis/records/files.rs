@@ -3,6 +3,7 @@
 
 use crate::analysis::error::ApiError;
 use crate::config::AttachmentSettings;
+use crate::observe::events::FileStorageFailed;
 use monitor_store::{
     Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL,
     Received, StoreError,
@@ -95,7 +96,10 @@ impl Files {
     async fn remove(&self, hashes: &[BlobHash]) -> Result<(), StoreError> {
         for hash in hashes {
             let removed = self.blobs.remove(*hash).await;
-            removed.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            removed.map_err(|error| {
+                FileStorageFailed { error: &error }.emit();
+                StoreError::Unavailable(error.to_string())
+            })?;
         }
         Ok(())
     }
@@ -103,6 +107,7 @@ impl Files {
 
 impl From<BlobError> for ApiError {
     fn from(error: BlobError) -> Self {
-        StoreError::Unavailable(error.to_string()).into()
+        FileStorageFailed { error: &error }.emit();
+        Self::StoreDown
     }
 }

@@ -36,7 +36,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
         .claim_all("analysis", &mut analysis.listen)?;
     analysis.operations = context.sockets.claim("operations", analysis.operations)?;
     let runtime = backend_runtime()?;
-    let metrics = Arc::new(Metrics::new()?);
+    let metrics = Arc::new(Metrics::of(context.role)?);
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);

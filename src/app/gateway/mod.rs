@@ -35,7 +35,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     context.sockets.claim_all("analysis", listen)?;
     let runtime = backend_runtime()?;
     let demo = use_demo_if_unset(&mut settings, &runtime)?;
-    let metrics = Arc::new(Metrics::new()?);
+    let metrics = Arc::new(Metrics::of(context.role)?);
     let connections = descriptors::api(Some(&settings.gateway.limits));
     let api_activity = ApiActivity::new(connections, &metrics);
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
@@ -103,7 +103,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         );
         Backend::default()
     });
-    let metrics = Arc::new(Metrics::new()?);
+    let metrics = Arc::new(Metrics::of(context.role)?);
     let policies = policies::open(&settings, &runtime, None)?;
     let text = start_text::alone("gateway", &settings.gateway.listen);
     let parts = GatewayParts::standalone(context, backend, policies, text, metrics);

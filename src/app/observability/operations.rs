@@ -33,24 +33,40 @@ fn router(overview: Overview) -> Router {
     let (measured, shown) = (overview.clone(), overview.clone());
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
-        .route("/readyz", get(|| async move { ready(&overview) }))
-        .route("/metrics", get(|| async move { figures(&measured) }))
-        .route("/status", get(|| async move { Json(shown.page()) }))
+        .route("/readyz", get(|| async move { ready(&overview).await }))
+        .route("/metrics", get(|| async move { figures(&measured).await }))
+        .route("/status", get(|| async move { Json(shown.page().await) }))
 }
 
-fn figures(overview: &Overview) -> impl IntoResponse + use<> {
-    overview.measure();
+async fn figures(overview: &Overview) -> impl IntoResponse + use<> {
+    overview.measure().await;
     text(&overview.metrics)
 }
 
-fn ready(overview: &Overview) -> impl IntoResponse + use<> {
-    // A failing disk is no reason to send the calls elsewhere: they are answered as before.
-    let degraded = overview.spool.as_ref().is_some_and(Spool::is_degraded);
-    match overview.readiness.state() {
-        "ready" if degraded => (StatusCode::OK, "ready, spool degraded\n".to_owned()),
-        "ready" => (StatusCode::OK, "ready\n".to_owned()),
-        other => (StatusCode::SERVICE_UNAVAILABLE, format!("{other}\n")),
+async fn ready(overview: &Overview) -> (StatusCode, String) {
+    let state = overview.readiness.state();
+    if state != "ready" {
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("{state}\n"));
     }
+    // A failing disk is no reason to send the calls of a gateway elsewhere: they are answered as before. The
+    // same holds for its store. An analysis server without its store answers nothing.
+    let store = overview.store_health().await;
+    let is_away = store.is_some_and(|store| store.schema.is_err());
+    if is_away && overview.gateway_state.is_none() {
+        let text = "the store does not answer\n".to_owned();
+        return (StatusCode::SERVICE_UNAVAILABLE, text);
+    }
+    let degraded = overview.spool.as_ref().is_some_and(Spool::is_degraded);
+    let mut text = "ready".to_owned();
+    for (is_so, what) in [
+        (degraded, ", spool degraded"),
+        (is_away, ", the store does not answer"),
+    ] {
+        if is_so {
+            text += what;
+        }
+    }
+    (StatusCode::OK, text + "\n")
 }
 
 fn text(metrics: &Metrics) -> impl IntoResponse + use<> {

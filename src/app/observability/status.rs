@@ -1,7 +1,7 @@
 //! `/status` (CONTRACT 35): what runs here and how its policies are, for people and their scripts.
 //! Figures over time are in `/metrics`; readiness for a load balancer is `/readyz`.
 
-use crate::analysis::Services;
+use crate::analysis::{Services, StoreHealth};
 use crate::app::analysis::remote_checks;
 use crate::app::gateway::policies;
 use crate::app::process::lifecycle::Readiness;
@@ -10,7 +10,7 @@ use crate::app::reload::Reloads;
 use crate::fair_queue::TurnFigures;
 use crate::gateway::GatewayState;
 use crate::judge::Remote;
-use crate::observe::Metrics;
+use crate::observe::{Metrics, PoolUse};
 use crate::policy::{Policies, PolicyStatus};
 use crate::spool::Spool;
 use monitor_model::GATEWAY_VERSION;
@@ -40,7 +40,7 @@ pub(crate) struct Overview {
 
 impl Overview {
     /// Sets the metrics that are read when they are asked for.
-    pub(crate) fn measure(&self) {
+    pub(crate) async fn measure(&self) {
         if let Some(in_force) = &self.policies {
             policies::measure(in_force, &self.metrics);
         }
@@ -56,6 +56,25 @@ impl Overview {
             turns.waiting.set(signed(figures.waiting as u64));
             turns.waiting_cost.set(signed(figures.waiting_cost));
         }
+        let connections = self.api_activity.limit();
+        let limits = &self.metrics.limits;
+        limits.api_connections.set(connections.in_use());
+        limits.api_connections_limit.set(connections.limit());
+        if let Some(health) = self.store_health().await {
+            self.metrics.store.up.set(health.schema.is_ok().into());
+            self.metrics.store.pool(PoolUse {
+                limit: health.pool.limit,
+                in_use: health.pool.in_use,
+                idle: health.pool.idle,
+                waited_seconds: health.pool.waited.as_secs_f64(),
+            });
+        }
+    }
+
+    /// Asks the store whether it answers; None in a gateway alone.
+    pub(crate) async fn store_health(&self) -> Option<StoreHealth> {
+        let services = self.services.as_ref()?;
+        Some(services.store_probe.ask().await)
     }
 
     /// Calls and API requests under way.
@@ -64,7 +83,8 @@ impl Overview {
     }
 
     /// The page as JSON, without secrets and without the policies' texts.
-    pub(crate) fn page(&self) -> Value {
+    pub(crate) async fn page(&self) -> Value {
+        let store = self.store_health().await;
         let policies = self
             .policies
             .as_ref()
@@ -80,10 +100,25 @@ impl Overview {
             "spool": self.spool.as_ref().map(owed),
             "calls": self.gateway_state.as_ref().map(|state| turns(state.turn_figures())),
             "analysis": self.services.as_ref().map(|services| turns(services.ingest.turn_figures())),
+            "store": store.as_ref().map(store_page),
             "checks": remote_checks::shown(&self.remote),
             "upstreams": self.gateway_state.as_ref().and_then(|state| upstreams(state)),
         })
     }
+}
+
+fn store_page(store: &StoreHealth) -> Value {
+    json!({
+        "kind": store.kind,
+        "answers": store.schema.is_ok(),
+        "error": store.schema.as_ref().err(),
+        "schema": store.schema.as_ref().ok(),
+        "connections": {
+            "limit": store.pool.limit,
+            "in_use": store.pool.in_use,
+            "idle": store.pool.idle,
+        },
+    })
 }
 
 /// Jobs that run in turns, and those that wait for one.

@@ -79,6 +79,10 @@ impl ConnectionLimit {
         self.freed.notify_waiters();
     }
 
+    pub(crate) fn limit(&self) -> i64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn in_use(&self) -> i64 {
         self.in_use.load(Ordering::Relaxed)
     }

@@ -9,6 +9,7 @@ mod policy;
 mod remote;
 mod retention;
 mod spool;
+mod store;
 mod turns;
 mod upgrades;
 mod upstreams;
@@ -28,6 +29,7 @@ pub use spool::{
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,
     log_spool_losses,
 };
+pub use store::{FileStorageFailed, StoreFailed};
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};
 pub use upstreams::{FailedOver, UpstreamHealthChanged};

@@ -1,9 +1,10 @@
 //! The metrics of limits: client connections, bytes in memory and in files, calls refused because a limit was
 //! reached.
 
+use super::Registries;
 use super::register::{About, counter, gauge, labelled};
 use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit, UnknownCaller};
-use prometheus::{IntCounter, IntCounterVec, IntGauge, Registry};
+use prometheus::{IntCounter, IntCounterVec, IntGauge};
 
 const CONNECTIONS: About = (
     "monitor_connections",
@@ -13,9 +14,17 @@ const CONNECTIONS_LIMIT: About = (
     "monitor_connections_limit",
     "The limit of monitor_connections: limits.connections, or what the file descriptors allow.",
 );
+const API_CONNECTIONS: About = (
+    "monitor_api_connections",
+    "Client connections of the analysis API and the web UI.",
+);
+const API_CONNECTIONS_LIMIT: About = (
+    "monitor_api_connections_limit",
+    "The limit of monitor_api_connections: what the file descriptors allow.",
+);
 const ACCEPT_PAUSES: About = (
     "monitor_accept_pauses_total",
-    "Times that the gateway paused accepting because the connection limit was reached.",
+    "Times that a listener paused accepting because its connection limit was reached.",
 );
 const ACCEPT_ERRORS: About = (
     "monitor_accept_errors_total",
@@ -69,6 +78,10 @@ pub struct LimitMetrics {
     pub connections: IntGauge,
     /// The limit of monitor_connections: limits.connections, or what the file descriptors allow.
     pub connections_limit: IntGauge,
+    /// Client connections of the analysis API and the web UI.
+    pub api_connections: IntGauge,
+    /// The limit of monitor_api_connections.
+    pub api_connections_limit: IntGauge,
     /// Times that accepting paused because there were that many.
     pub accept_pauses: IntCounter,
     accept_errors: IntCounterVec,
@@ -95,26 +108,33 @@ pub struct LimitMetrics {
 }
 
 impl LimitMetrics {
-    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+    pub(super) fn new(registries: &Registries) -> prometheus::Result<Self> {
         let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
         let resources = Exhausted::ALL.iter().map(|resource| resource.as_str());
         let unknown = UnknownCaller::ALL.iter().map(|outcome| outcome.as_str());
         let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
+        let Registries {
+            process,
+            gateway,
+            analysis,
+        } = registries;
         Ok(Self {
-            connections: gauge(registry, CONNECTIONS)?,
-            connections_limit: gauge(registry, CONNECTIONS_LIMIT)?,
-            accept_pauses: counter(registry, ACCEPT_PAUSES)?,
-            accept_errors: labelled(registry, ACCEPT_ERRORS, "reason", faults)?,
-            buffered_bytes: gauge(registry, BUFFERED_BYTES)?,
-            buffered_limit: gauge(registry, BUFFERED_LIMIT)?,
-            api_buffered_bytes: gauge(registry, API_BUFFERED_BYTES)?,
-            api_buffered_limit: gauge(registry, API_BUFFERED_LIMIT)?,
-            spilled_bytes: gauge(registry, SPILLED_BYTES)?,
-            spilled_limit: gauge(registry, SPILLED_LIMIT)?,
-            spilled_early: counter(registry, SPILLED_EARLY)?,
-            overloaded: labelled(registry, OVERLOADED, "room", resources)?,
-            refused: labelled(registry, REFUSED, "limit", limits)?,
-            unknown_callers: labelled(registry, UNKNOWN_CALLERS, "outcome", unknown)?,
+            connections: gauge(gateway, CONNECTIONS)?,
+            connections_limit: gauge(gateway, CONNECTIONS_LIMIT)?,
+            accept_pauses: counter(process, ACCEPT_PAUSES)?,
+            accept_errors: labelled(process, ACCEPT_ERRORS, "reason", faults)?,
+            buffered_bytes: gauge(gateway, BUFFERED_BYTES)?,
+            buffered_limit: gauge(gateway, BUFFERED_LIMIT)?,
+            api_connections: gauge(analysis, API_CONNECTIONS)?,
+            api_connections_limit: gauge(analysis, API_CONNECTIONS_LIMIT)?,
+            api_buffered_bytes: gauge(analysis, API_BUFFERED_BYTES)?,
+            api_buffered_limit: gauge(analysis, API_BUFFERED_LIMIT)?,
+            spilled_bytes: gauge(gateway, SPILLED_BYTES)?,
+            spilled_limit: gauge(gateway, SPILLED_LIMIT)?,
+            spilled_early: counter(gateway, SPILLED_EARLY)?,
+            overloaded: labelled(process, OVERLOADED, "room", resources)?,
+            refused: labelled(gateway, REFUSED, "limit", limits)?,
+            unknown_callers: labelled(gateway, UNKNOWN_CALLERS, "outcome", unknown)?,
         })
     }
 

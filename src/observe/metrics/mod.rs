@@ -1,79 +1,51 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
 
+mod analysis;
+mod calls;
 mod limits;
 mod outputs;
 mod register;
 mod remote;
 mod spool;
+mod store;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod upstreams;
 
+pub use analysis::AnalysisMetrics;
+pub use calls::CallTimes;
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 pub use spool::SpoolMetrics;
+pub use store::{PoolUse, StoreMetrics};
 pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
-use super::labels::{
-    AttachmentOutcome, EndReason, LogSource, Outcome, RouteLabel, TelemetryOutcome,
-    UncheckedReason, UnrestoredReason, UpgradeResult, VerdictType,
-};
+use super::failures::FAILURES;
+use super::labels::{EndReason, LogSource, UpgradeResult};
 use super::log_budget::LOG_BUDGET;
 use super::stderr;
-use monitor_model::{GATEWAY_VERSION, Overhead, Stage};
+use crate::config::Role;
+use calls::CallMetrics;
+use monitor_model::GATEWAY_VERSION;
+use prometheus::proto::MetricFamily;
 use prometheus::{
-    Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    Encoder, Gauge, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
-use register::{About, children, counter, counters, gauge, histograms, labelled, seconds};
+use register::{About, counter, gauge, labelled, seconds};
 
 /// Seconds: fine in the range of the gateway's own share, wide in that of a model's answer.
 const LATENCY: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
     120.0, 300.0,
 ];
-const OVERHEAD: &[f64] = &[
-    0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1.0,
-];
-
-const REQUESTS: About = ("monitor_requests_total", "Calls by route and outcome.");
-const DURATION: About = (
-    "monitor_request_duration_seconds",
-    "From the request head to the last byte of the answer.",
-);
-const FIRST_BYTE: About = (
-    "monitor_time_to_first_byte_seconds",
-    "From the request head to the first byte of the answer's body.",
-);
-const OVERHEAD_SECONDS: About = (
-    "monitor_overhead_seconds",
-    "The gateway's own share of a call: total minus upstream, backend and client.",
-);
-const TELEMETRY: About = (
-    "monitor_telemetry_records_total",
-    "Records for the backend by stage and outcome.",
-);
-const VERDICTS: About = (
-    "monitor_verdicts_total",
-    "Calls answered with a policy's phrase, by stage and what was found.",
-);
-const UNCHECKED: About = (
-    "monitor_unchecked_total",
-    "Messages without a verdict although a policy may ask for one, by reason.",
-);
 const ENDED: About = (
     "monitor_connections_ended_total",
     "Client connections that the gateway, the analysis API or the web UI closed, by reason.",
 );
-const UNRESTORED: About = (
-    "monitor_unrestored_answers_total",
-    "Answers that kept the placeholders of a redacted prompt, by reason.",
-);
-const ATTACHMENTS: About = ("monitor_attachments_total", "Attached files, by outcome.");
 const REDACTED_PROMPTS: About = (
     "monitor_redacted_prompts_total",
     "Prompts that went to the model server with placeholders in place of findings.",
@@ -131,24 +103,12 @@ const RELOADS: About = (
     "Reloads of the configuration, by result.",
 );
 
-struct PerRoute {
-    duration: Histogram,
-    first_byte: Histogram,
-    overhead: Histogram,
-    in_flight: IntGauge,
-    outcomes: Vec<IntCounter>,
-}
-
 /// Every metric of one process.
 pub struct Metrics {
-    registry: Registry,
-    routes: Vec<PerRoute>,
-    telemetry: [Vec<IntCounter>; 2],
-    verdicts: [Vec<IntCounter>; 2],
-    unchecked: IntCounterVec,
+    registries: Registries,
+    role: Role,
+    calls: CallMetrics,
     ended: IntCounterVec,
-    unrestored: IntCounterVec,
-    attachments: IntCounterVec,
     /// Prompts with placeholders in place of findings.
     pub redacted_prompts: IntCounter,
     /// Seconds since the policy store was last read; infinite when it never was.
@@ -185,116 +145,90 @@ pub struct Metrics {
     pub upstreams: UpstreamMetrics,
     /// The access log and traces.
     pub outputs: OutputMetrics,
+    /// Requests, verdicts, records and files of an analysis server.
+    pub analysis: AnalysisMetrics,
+    /// The store of an analysis server.
+    pub store: StoreMetrics,
+}
+
+/// Metrics by the processes that show them: a process shows no metric of a part that it does not run.
+#[derive(Default)]
+pub(super) struct Registries {
+    /// Of every process.
+    pub(super) process: Registry,
+    /// Of a gateway.
+    pub(super) gateway: Registry,
+    /// Of an analysis server.
+    pub(super) analysis: Registry,
+}
+
+impl Registries {
+    /// What a process of this role shows, ordered by name.
+    fn gather(&self, role: Role) -> Vec<MetricFamily> {
+        let mut shown = self.process.gather();
+        if role != Role::Analysis {
+            shown.extend(self.gateway.gather());
+        }
+        if role != Role::Gateway {
+            shown.extend(self.analysis.gather());
+        }
+        shown.sort_by(|one, other| one.name().cmp(other.name()));
+        shown
+    }
 }
 
 impl Metrics {
-    /// Registers all metrics. Fails only if two share a name, which a test excludes.
+    /// The metrics of `monitor all`, which has every one.
     pub fn new() -> prometheus::Result<Self> {
-        let registry = Registry::new();
-        build_info(&registry)?;
-        let (unchecked, ended) = (UncheckedReason::ALL.iter(), EndReason::ALL.iter());
-        let (unrestored, files) = (UnrestoredReason::ALL.iter(), AttachmentOutcome::ALL.iter());
+        Self::of(Role::All)
+    }
+
+    /// Registers all metrics, of which a process shows those of its role. Fails only if two share a name, which
+    /// a test excludes.
+    pub fn of(role: Role) -> prometheus::Result<Self> {
+        let registries = Registries::default();
+        let Registries {
+            process,
+            gateway,
+            analysis,
+        } = &registries;
+        build_info(process)?;
+        let ended = EndReason::ALL.iter().map(|reason| reason.as_str());
         let results = || UpgradeResult::ALL.iter().map(|result| result.as_str());
-        let unchecked = unchecked.map(|reason| reason.as_str());
-        let ended = ended.map(|reason| reason.as_str());
-        let unrestored = unrestored.map(|reason| reason.as_str());
-        let files = files.map(|outcome| outcome.as_str());
         let sources = LogSource::ALL.iter().map(|source| source.as_str());
         Ok(Self {
-            routes: per_route(&registry)?,
-            telemetry: per_stage(&registry)?,
-            verdicts: verdicts(&registry)?,
-            unchecked: labelled(&registry, UNCHECKED, "reason", unchecked)?,
-            ended: labelled(&registry, ENDED, "reason", ended)?,
-            unrestored: labelled(&registry, UNRESTORED, "reason", unrestored)?,
-            attachments: labelled(&registry, ATTACHMENTS, "outcome", files)?,
-            redacted_prompts: counter(&registry, REDACTED_PROMPTS)?,
-            policies_age: seconds(&registry, POLICIES_AGE)?,
-            policies_problems: gauge(&registry, POLICIES_PROBLEMS)?,
-            queue_bytes: gauge(&registry, QUEUE_BYTES)?,
-            telemetry_retries: counter(&registry, TELEMETRY_RETRIES)?,
-            heartbeats: counter(&registry, HEARTBEATS)?,
-            upstream_retries: counter(&registry, UPSTREAM_RETRIES)?,
-            records_removed: counter(&registry, RECORDS_REMOVED)?,
-            retention_failures: counter(&registry, RETENTION_FAILURES)?,
-            draining: gauge(&registry, DRAINING)?,
-            log_lines_lost: counter(&registry, LOG_LINES_LOST)?,
-            log_lines_suppressed: labelled(&registry, LOG_LINES_SUPPRESSED, "source", sources)?,
-            upgrades: labelled(&registry, UPGRADES, "result", results())?,
-            reloads: labelled(&registry, RELOADS, "result", results())?,
-            spool: SpoolMetrics::new(&registry)?,
-            remote: RemoteMetrics::new(&registry)?,
-            turns: TurnMetrics::new(&registry)?,
-            limits: LimitMetrics::new(&registry)?,
-            upstreams: UpstreamMetrics::new(&registry)?,
-            outputs: OutputMetrics::new(&registry)?,
-            registry,
+            calls: CallMetrics::new(gateway)?,
+            ended: labelled(process, ENDED, "reason", ended)?,
+            redacted_prompts: counter(gateway, REDACTED_PROMPTS)?,
+            policies_age: seconds(gateway, POLICIES_AGE)?,
+            policies_problems: gauge(gateway, POLICIES_PROBLEMS)?,
+            queue_bytes: gauge(gateway, QUEUE_BYTES)?,
+            telemetry_retries: counter(gateway, TELEMETRY_RETRIES)?,
+            heartbeats: counter(gateway, HEARTBEATS)?,
+            upstream_retries: counter(gateway, UPSTREAM_RETRIES)?,
+            records_removed: counter(analysis, RECORDS_REMOVED)?,
+            retention_failures: counter(analysis, RETENTION_FAILURES)?,
+            draining: gauge(process, DRAINING)?,
+            log_lines_lost: counter(process, LOG_LINES_LOST)?,
+            log_lines_suppressed: labelled(process, LOG_LINES_SUPPRESSED, "source", sources)?,
+            upgrades: labelled(process, UPGRADES, "result", results())?,
+            reloads: labelled(process, RELOADS, "result", results())?,
+            spool: SpoolMetrics::new(gateway)?,
+            remote: RemoteMetrics::new(analysis)?,
+            turns: TurnMetrics::new(&registries)?,
+            limits: LimitMetrics::new(&registries)?,
+            upstreams: UpstreamMetrics::new(gateway)?,
+            outputs: OutputMetrics::new(&registries)?,
+            analysis: AnalysisMetrics::new(analysis)?,
+            store: StoreMetrics::new(analysis)?,
+            role,
+            registries,
         })
-    }
-
-    /// One call began.
-    pub fn call_started(&self, route: RouteLabel) {
-        self.route(route).in_flight.inc();
-    }
-
-    /// One call ended, in any way.
-    pub fn call_left(&self, route: RouteLabel) {
-        self.route(route).in_flight.dec();
-    }
-
-    /// How the call ended. Durations in seconds.
-    pub fn call_ended(&self, route: RouteLabel, outcome: Outcome, times: CallTimes) {
-        let metrics = self.route(route);
-        if let Some(counter) = metrics.outcomes.get(outcome as usize) {
-            counter.inc();
-        }
-        metrics.duration.observe(times.total);
-        if let Some(overhead) = times.overhead {
-            metrics.overhead.observe(overhead);
-        }
-        if let Some(first_byte) = times.first_byte {
-            metrics.first_byte.observe(first_byte);
-        }
-    }
-
-    /// One record left the queue, or never entered it.
-    pub fn telemetry(&self, stage: Stage, outcome: TelemetryOutcome) {
-        if let Some(counter) = self.telemetry[stage as usize].get(outcome as usize) {
-            counter.inc();
-        }
-    }
-
-    /// One call was answered with its policy's phrase.
-    pub fn verdict(&self, stage: Stage, kind: VerdictType) {
-        if let Some(counter) = self.verdicts[stage as usize].get(kind as usize) {
-            counter.inc();
-        }
-    }
-
-    /// One message got no verdict.
-    pub fn unchecked(&self, reason: UncheckedReason) {
-        self.unchecked.with_label_values(&[reason.as_str()]).inc();
     }
 
     /// One client connection was ended.
     pub fn connection_ended(&self, reason: EndReason) {
         self.ended.with_label_values(&[reason.as_str()]).inc();
-    }
-
-    /// One answer kept the placeholders of its prompt.
-    pub fn unrestored(&self, reason: UnrestoredReason) {
-        self.unrestored.with_label_values(&[reason.as_str()]).inc();
-    }
-
-    /// Attached files ended with this outcome.
-    pub fn attachments(&self, outcome: AttachmentOutcome, count: u64) {
-        let counter = self.attachments.with_label_values(&[outcome.as_str()]);
-        counter.inc_by(count);
-    }
-
-    /// Calls in progress on all routes.
-    pub fn in_flight(&self) -> i64 {
-        self.routes.iter().map(|route| route.in_flight.get()).sum()
     }
 
     /// The text of `/metrics`.
@@ -307,9 +241,10 @@ impl Metrics {
                 .with_label_values(&[source.as_str()]);
             counter.inc_by(suppressed);
         }
-        let mut text = Vec::with_capacity(16 * 1024);
+        self.store.add_failures(&FAILURES);
+        let mut text = Vec::with_capacity(32 * 1024);
         // Writing into memory cannot fail.
-        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        let _ = TextEncoder::new().encode(&self.registries.gather(self.role), &mut text);
         text
     }
 
@@ -320,38 +255,6 @@ impl Metrics {
     pub(super) fn reload_ended(&self, result: UpgradeResult) {
         self.reloads.with_label_values(&[result.as_str()]).inc();
     }
-
-    /// The number of calls of all routes whose gateway share was measured, and its mean.
-    pub fn own_overhead(&self) -> Option<Overhead> {
-        let counted = |route: &PerRoute| route.overhead.get_sample_count();
-        let calls: u64 = self.routes.iter().map(counted).sum();
-        let seconds: f64 = self
-            .routes
-            .iter()
-            .map(|route| route.overhead.get_sample_sum())
-            .sum();
-        let mean_us = (seconds * 1e6 / calls as f64) as u64;
-        (calls > 0).then_some(Overhead { calls, mean_us })
-    }
-
-    fn route(&self, route: RouteLabel) -> &PerRoute {
-        &self.routes[route as usize]
-    }
-}
-
-/// What is observed of one call, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CallTimes {
-    /// From the request head to the last byte.
-    pub total: f64,
-    /// The gateway's own share, where the waits for others were measured.
-    pub overhead: Option<f64>,
-    /// To the first byte of the body, where there was one.
-    pub first_byte: Option<f64>,
-    /// Waiting for the upstream, where that was measured.
-    pub upstream: Option<f64>,
-    /// Waiting for a verdict, where that was measured.
-    pub backend: Option<f64>,
 }
 
 fn build_info(registry: &Registry) -> prometheus::Result<()> {
@@ -359,37 +262,4 @@ fn build_info(registry: &Registry) -> prometheus::Result<()> {
     registry.register(Box::new(build.clone()))?;
     build.with_label_values(&[GATEWAY_VERSION]).set(1);
     Ok(())
-}
-
-fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
-    let requests = counters(registry, REQUESTS, &["route", "outcome"])?;
-    let duration = histograms(registry, DURATION, LATENCY)?;
-    let first_byte = histograms(registry, FIRST_BYTE, LATENCY)?;
-    let overhead = histograms(registry, OVERHEAD_SECONDS, OVERHEAD)?;
-    let opts = Opts::new("monitor_in_flight", "Calls in progress.");
-    let in_flight = IntGaugeVec::new(opts, &["route"])?;
-    registry.register(Box::new(in_flight.clone()))?;
-    let outcomes = || Outcome::ALL.iter().map(|outcome| outcome.as_str());
-    let one = |route: &RouteLabel| PerRoute {
-        duration: duration.with_label_values(&[route.as_str()]),
-        first_byte: first_byte.with_label_values(&[route.as_str()]),
-        overhead: overhead.with_label_values(&[route.as_str()]),
-        in_flight: in_flight.with_label_values(&[route.as_str()]),
-        outcomes: children(&requests, route.as_str(), outcomes()),
-    };
-    Ok(RouteLabel::ALL.iter().map(one).collect())
-}
-
-fn per_stage(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let telemetry = counters(registry, TELEMETRY, &["stage", "outcome"])?;
-    let outcomes = || TelemetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
-    let one = |stage: Stage| children(&telemetry, stage.record_name(), outcomes());
-    Ok([one(Stage::PreCall), one(Stage::PostCall)])
-}
-
-fn verdicts(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let verdicts = counters(registry, VERDICTS, &["stage", "type"])?;
-    let types = || VerdictType::ALL.iter().map(|kind| kind.as_str());
-    let one = |stage: Stage| children(&verdicts, stage.as_str(), types());
-    Ok([one(Stage::PreCall), one(Stage::PostCall)])
 }

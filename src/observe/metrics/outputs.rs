@@ -1,8 +1,9 @@
 //! The metrics of the access log, of traces, and of secrets in clear text.
 
+use super::Registries;
 use super::register::{About, counter, labelled};
 use crate::observe::labels::{ClearTextTarget, LinesLost, SpansLost};
-use prometheus::{IntCounter, IntCounterVec, Registry};
+use prometheus::{IntCounter, IntCounterVec};
 
 const LINES_LOST: About = (
     "monitor_access_log_lost_total",
@@ -37,16 +38,19 @@ pub struct OutputMetrics {
 }
 
 impl OutputMetrics {
-    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+    pub(super) fn new(registries: &Registries) -> prometheus::Result<Self> {
         let lines = LinesLost::ALL.iter().map(|reason| reason.as_str());
         let spans = SpansLost::ALL.iter().map(|reason| reason.as_str());
         let targets = ClearTextTarget::ALL.iter().map(|target| target.as_str());
+        let Registries {
+            process, gateway, ..
+        } = registries;
         Ok(Self {
-            lines: labelled(registry, LINES_LOST, "reason", lines)?,
-            spans: labelled(registry, SPANS_DROPPED, "reason", spans)?,
-            spans_exported: counter(registry, SPANS_EXPORTED)?,
-            exports_failed: counter(registry, EXPORTS_FAILED)?,
-            clear_text: labelled(registry, CLEAR_TEXT, "target", targets)?,
+            lines: labelled(gateway, LINES_LOST, "reason", lines)?,
+            spans: labelled(gateway, SPANS_DROPPED, "reason", spans)?,
+            spans_exported: counter(gateway, SPANS_EXPORTED)?,
+            exports_failed: counter(gateway, EXPORTS_FAILED)?,
+            clear_text: labelled(process, CLEAR_TEXT, "target", targets)?,
         })
     }
 

@@ -1,8 +1,9 @@
 //! The metrics of messages that take turns to be analyzed.
 
+use super::Registries;
 use super::register::{About, gauge, labelled};
 use crate::observe::labels::TurnRefusal;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge};
 
 const RUNNING: About = (
     "monitor_analysis_running",
@@ -40,22 +41,25 @@ pub struct TurnMetrics {
 }
 
 impl TurnMetrics {
-    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+    pub(super) fn new(registries: &Registries) -> prometheus::Result<Self> {
+        let Registries {
+            gateway, analysis, ..
+        } = registries;
         let name = "monitor_analysis_wait_seconds";
         let help = "How long a message waited for its turn to be analyzed; awaited: a client waits for the verdict.";
         let opts = HistogramOpts::new(name, help).buckets(super::LATENCY.to_vec());
         let wait = HistogramVec::new(opts, &["urgency"])?;
-        registry.register(Box::new(wait.clone()))?;
+        analysis.register(Box::new(wait.clone()))?;
         for urgency in ["awaited", "deferred"] {
             wait.with_label_values(&[urgency]);
         }
         let reasons = TurnRefusal::ALL.iter().map(|reason| reason.as_str());
         Ok(Self {
-            running: gauge(registry, RUNNING)?,
-            waiting: gauge(registry, WAITING)?,
-            calls_waiting: gauge(registry, CALLS_WAITING)?,
-            waiting_cost: gauge(registry, WAITING_COST)?,
-            refused: labelled(registry, REFUSED, "reason", reasons)?,
+            running: gauge(analysis, RUNNING)?,
+            waiting: gauge(analysis, WAITING)?,
+            calls_waiting: gauge(gateway, CALLS_WAITING)?,
+            waiting_cost: gauge(analysis, WAITING_COST)?,
+            refused: labelled(analysis, REFUSED, "reason", reasons)?,
             wait,
         })
     }

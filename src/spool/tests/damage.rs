@@ -291,11 +291,8 @@ async fn contract_23_records_that_memory_had_no_room_for_are_lost_with_their_seg
         drop(state);
         writer.round();
         assert_eq!(spool.core.lock().figures(0).records, 0, "{is_gone}");
-        assert_eq!(
-            metrics.spool.lost_so_far(DropReason::Damaged),
-            1,
-            "{is_gone}"
-        );
+        let lost = metrics.spool.lost_so_far(DropReason::Damaged);
+        assert_eq!(lost, 1, "{is_gone}");
         simulated::stop();
     }
 }

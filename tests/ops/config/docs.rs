@@ -144,7 +144,8 @@ struct Metric {
 /// The table of metrics, and what the values of their labels mean.
 fn metrics() -> String {
     let metrics = Metrics::new().unwrap();
-    // Its label takes any value: it shows once it has one.
+    // Their labels take values that the configuration and the API have: they show once they have one.
+    metrics.analysis.add_route("/records");
     metrics.upstreams.up("http://model.example", true);
     let shown = rendered(&String::from_utf8(metrics.render()).unwrap());
     let sources = sources_of_observe();

@@ -3,12 +3,14 @@
 //! All idle connections are closed with it: what broke one may have broken all.
 
 use super::connect::{self, Connector};
+use crate::engine::PoolFigures;
 use crate::error::StoreError;
 use sqlx::{Connection as _, PgConnection};
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
 use tokio::time::timeout;
 
 /// The most connections at a time, and how long a caller waits for one.
@@ -30,6 +32,8 @@ pub(super) struct ConnectionPool {
     connector: Connector,
     permits: Semaphore,
     idle: Mutex<Vec<Idle>>,
+    /// Microseconds that callers waited for a permit.
+    waited_us: AtomicU64,
 }
 
 /// A connection acquired for one piece of work.
@@ -46,18 +50,52 @@ impl ConnectionPool {
             connector,
             permits: Semaphore::new(CONNECTIONS),
             idle: Mutex::default(),
+            waited_us: AtomicU64::new(0),
+        }
+    }
+
+    /// The connections of this process; those of its writer and its listener are others.
+    pub(super) fn figures(&self) -> PoolFigures {
+        let in_use = CONNECTIONS.saturating_sub(self.permits.available_permits());
+        PoolFigures {
+            limit: CONNECTIONS as u64,
+            in_use: in_use as u64,
+            idle: self.idle().len() as u64,
+            waited: Duration::from_micros(self.waited_us.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// A connection without a wait for others; None while all are at work.
+    pub(super) async fn try_acquire(&self) -> Result<Option<PooledConnection<'_>>, StoreError> {
+        match self.permits.try_acquire() {
+            Ok(permit) => Ok(Some(self.with_permit(permit).await?)),
+            Err(TryAcquireError::NoPermits) => Ok(None),
+            Err(TryAcquireError::Closed) => Err(StoreError::Closed),
         }
     }
 
     pub(super) async fn acquire(&self) -> Result<PooledConnection<'_>, StoreError> {
-        let permit = match timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await {
-            Ok(Ok(permit)) => permit,
-            Ok(Err(_)) => return Err(StoreError::Closed),
+        if let Ok(permit) = self.permits.try_acquire() {
+            return self.with_permit(permit).await;
+        }
+        let began = Instant::now();
+        let acquired = timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await;
+        let waited = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.waited_us.fetch_add(waited, Ordering::Relaxed);
+        match acquired {
+            Ok(Ok(permit)) => self.with_permit(permit).await,
+            Ok(Err(_)) => Err(StoreError::Closed),
             Err(_) => {
                 let text = format!("all connections were busy for {ACQUIRE_TIMEOUT:?}");
-                return Err(StoreError::Unavailable(text));
+                Err(StoreError::Unavailable(text))
             }
-        };
+        }
+    }
+
+    async fn with_permit<'p>(
+        &'p self,
+        permit: SemaphorePermit<'p>,
+    ) -> Result<PooledConnection<'p>, StoreError> {
         let connection = match self.take_idle().await {
             Some(connection) => connection,
             None => self.connector.connect().await?,

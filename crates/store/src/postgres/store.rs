@@ -7,7 +7,7 @@ use super::pool::{ConnectionPool, with_timeout};
 use super::seq::Day;
 use super::writer::Writer;
 use super::{migrate, partitions};
-use crate::engine::{Migrated, StoreEngine, StoreFacts};
+use crate::engine::{Migrated, PoolFigures, StoreEngine, StoreFacts};
 use crate::error::StoreError;
 use crate::sql::columns::Columns as _;
 use async_trait::async_trait;
@@ -24,6 +24,8 @@ const FACTS: &str = "
         pg_database_size(current_database()) AS bytes,
         (SELECT max(version) FROM schema_version) AS schema";
 
+const SCHEMA: &str = "SELECT max(version)::bigint FROM schema_version";
+
 /// Everything that the analysis servers store, in one PostgreSQL database.
 pub struct PostgresStore {
     pub(super) connector: Connector,
@@ -34,6 +36,8 @@ pub struct PostgresStore {
     /// The days that have a partition, as this process last read them.
     pub(super) days: Arc<watch::Sender<Vec<Day>>>,
     pub(super) policy_written: watch::Sender<()>,
+    /// The version that the schema had when the store was opened.
+    schema: i64,
 }
 
 impl PostgresStore {
@@ -45,7 +49,7 @@ impl PostgresStore {
     pub async fn open(settings: &StoreSettings) -> Result<Self, StoreError> {
         let connector = Connector::new(settings);
         let mut connection = connector.connect_for_migration().await?;
-        migrate::migrate(&mut connection).await?;
+        let schema = migrate::migrate(&mut connection).await?.to;
         connect::close(connection).await;
         let mut connection = connector.connect_for_maintenance().await?;
         let days = partitions::create_ahead(&mut connection).await?;
@@ -58,6 +62,7 @@ impl PostgresStore {
             maintenance: Maintenance::start(connector.clone(), days.clone()),
             days,
             policy_written: watch::Sender::new(()),
+            schema,
             connector,
         })
     }
@@ -89,6 +94,20 @@ impl PostgresStore {
 impl StoreEngine for PostgresStore {
     fn kind(&self) -> &'static str {
         "PostgreSQL"
+    }
+
+    async fn ping(&self) -> Result<i64, StoreError> {
+        let Some(mut pooled) = self.pool.try_acquire().await? else {
+            return Ok(self.schema);
+        };
+        let schema = sqlx::query_scalar(SCHEMA).fetch_one(pooled.connection());
+        let schema: i64 = with_timeout(schema).await?;
+        pooled.release();
+        Ok(schema)
+    }
+
+    fn pool(&self) -> PoolFigures {
+        self.pool.figures()
     }
 
     async fn facts(&self) -> Result<StoreFacts, StoreError> {

@@ -4,7 +4,7 @@ use super::migrate;
 use super::priority;
 use super::settings::SettingsWatch;
 use super::writer::Writer;
-use crate::engine::{Migrated, StoreEngine, StoreFacts};
+use crate::engine::{Migrated, PoolFigures, StoreEngine, StoreFacts};
 use crate::error::StoreError;
 use async_trait::async_trait;
 use sqlx::sqlite::{
@@ -34,6 +34,8 @@ const STATEMENTS: usize = 128;
 
 const FACTS: &str = "
     SELECT sqlite_version(), page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+
+const SCHEMA: &str = "SELECT max(version) FROM schema_version";
 
 /// Everything that the analysis server stores, in one SQLite file.
 pub struct SqliteStore {
@@ -80,6 +82,25 @@ impl SqliteStore {
 impl StoreEngine for SqliteStore {
     fn kind(&self) -> &'static str {
         "SQLite"
+    }
+
+    async fn ping(&self) -> Result<i64, StoreError> {
+        let schema = sqlx::query_scalar(SCHEMA).fetch_one(&self.readers);
+        let is_busy = self.readers.num_idle() == 0 && self.readers.size() == READERS;
+        match is_busy {
+            true => Ok(self.migrated.to),
+            false => Ok(schema.await?),
+        }
+    }
+
+    fn pool(&self) -> PoolFigures {
+        let (open, idle) = (self.readers.size(), self.readers.num_idle() as u64);
+        PoolFigures {
+            limit: READERS.into(),
+            in_use: u64::from(open).saturating_sub(idle),
+            idle,
+            waited: Duration::ZERO,
+        }
     }
 
     async fn facts(&self) -> Result<StoreFacts, StoreError> {

@@ -87,7 +87,10 @@ pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
         return Err(ApiError::TooManyLines(MOST_LINES));
     }
     let mut out = Vec::with_capacity(bytes.len());
-    let mut requests = lines.into_iter().map(read).peekable();
+    let parsed = lines
+        .into_iter()
+        .map(|line| services.ingest.timed_parse(|| read(line)));
+    let mut requests = (Box::new(parsed) as Requests<'_>).peekable();
     while requests.peek().is_some() {
         for verdict in wave(&services, &caller, &mut requests).await {
             serde_json::to_writer(&mut out, &verdict).map_err(|_| ApiError::Internal)?;
@@ -102,12 +105,15 @@ pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     Ok(answer)
 }
 
+/// The requests of a batch, each parsed when its turn comes.
+type Requests<'a> = Box<dyn Iterator<Item = Result<ProcessRequest, ApiError>> + Send + 'a>;
+
 /// Processes the next lines concurrently, up to the next line of an exchange that is already among them:
 /// the first line of an exchange is recorded first (CONTRACT 11).
 async fn wave(
     services: &Services,
     caller: &Caller,
-    lines: &mut std::iter::Peekable<impl Iterator<Item = Result<ProcessRequest, ApiError>>>,
+    lines: &mut std::iter::Peekable<Requests<'_>>,
 ) -> Vec<Verdict> {
     let mut exchanges: Vec<String> = Vec::new();
     let mut work = Vec::new();

@@ -147,7 +147,7 @@ async fn process(services: &Services, caller: &Caller, call: Call, request: Requ
         replace_lone(&mut bytes);
         process_body::parse(&bytes, call.stage, call.rules, urgency)
     };
-    let parsed = heavy(length, parse)?;
+    let parsed = heavy(length, || services.ingest.timed_parse(parse))?;
     drop(bytes);
     let answer = services.ingest.process_for(caller, parsed).await?;
     heavy(length, || ok_of(&answer, size(&answer)))

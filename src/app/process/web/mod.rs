@@ -11,7 +11,7 @@ mod waiting_piece;
 
 pub(crate) use connection::WebLimits;
 
-use crate::analysis::{ApiError, BodyMemory, Peer, Stopping};
+use crate::analysis::{ApiError, BodyMemory, Peer, RouteNames, Stopping};
 use crate::gateway::{ConnectionHandler, ConnectionLimit};
 use crate::observe::Metrics;
 use answer_body::AnswerBody;
@@ -59,6 +59,10 @@ pub(crate) struct ApiActivity {
     handed_over: Arc<AtomicBool>,
     limit: Arc<ConnectionLimit>,
 }
+
+/// The name of the route that answered, in the extensions of its answer.
+#[derive(Clone, Copy)]
+struct AnsweredBy(&'static str);
 
 /// Counted until it is dropped, however the request ends.
 struct Counted(ApiActivity);
@@ -120,10 +124,18 @@ impl CountedApp {
     pub(crate) fn new(router: Router, limits: WebLimits, api_activity: ApiActivity) -> Self {
         let handed = api_activity.clone();
         let connection_limit = api_activity.limit().clone();
+        let routes = RouteNames::new();
+        let metrics = connection_limit.metrics();
+        routes
+            .all()
+            .for_each(|name| metrics.analysis.add_route(name));
+        let routes = Arc::new(routes);
         let count = move |request: Request, next: Next| {
             let counted = api_activity.enter();
+            let route = AnsweredBy(routes.of(&request));
             async move {
                 let mut response: Response = next.run(request).await;
+                response.extensions_mut().insert(route);
                 if counted.0.is_handed_over() {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(CONNECTION, close);
@@ -264,10 +276,15 @@ async fn answer(
     let mut response: Response = router.call(request).await?;
     // The handler has dropped the request, and what is counted next is the answer.
     memory.release();
+    let route = response.extensions().get::<AnsweredBy>().copied();
     let size = response.body().size_hint().exact().unwrap_or(0);
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if !connection.cover(size) && !connection.clone().cover_in_time(size).await {
         response = ApiError::Overloaded.into_response();
+    }
+    if let Some(AnsweredBy(route)) = route {
+        let metrics = &connection.limits.metrics;
+        metrics.analysis.answered(route, response.status().as_str());
     }
     Ok(response.map(|body| AnswerBody::new(body, connection)))
 }

@@ -1,0 +1,77 @@
+//! What the metrics show of messages: what was found in them, the time of each step, and what was stored.
+
+use super::Ingest;
+use crate::observe::{AnalysisResult, AnalysisStep, Metrics};
+use monitor_model::{AnalysisResponse, Stage, Status};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Runs from the hand-over of a record to the store until it is durable.
+pub(super) struct StoreTimer {
+    metrics: Option<Arc<Metrics>>,
+    stage: Stage,
+    began: Instant,
+}
+
+impl StoreTimer {
+    /// The record is durable.
+    pub(super) fn stored(&self) {
+        if let Some(metrics) = &self.metrics {
+            metrics.analysis.stored(self.stage, self.began.elapsed());
+        }
+    }
+}
+
+impl Ingest {
+    /// Reads a request, and counts the time it takes.
+    pub(crate) fn timed_parse<T>(&self, parse: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let parsed = parse();
+        if let Some(metrics) = self.remote().metrics() {
+            metrics.analysis.took(AnalysisStep::Parse, began.elapsed());
+        }
+        parsed
+    }
+
+    /// A record is handed to the store.
+    pub(super) fn store_timer(&self, stage: Stage) -> StoreTimer {
+        StoreTimer {
+            metrics: self.remote().metrics().cloned(),
+            stage,
+            began: Instant::now(),
+        }
+    }
+
+    /// A message was analyzed.
+    pub(super) fn count_analyzed(&self, stage: Stage, answer: &AnalysisResponse) {
+        let Some(metrics) = self.remote().metrics() else {
+            return;
+        };
+        metrics.analysis.analyzed(stage, result(answer));
+        let timings = &answer.timings;
+        for (step, took_us) in [
+            (AnalysisStep::Dataclean, timings.dataclean_us),
+            (AnalysisStep::Guardrails, timings.guardrails_us),
+            (AnalysisStep::CustomPolicy, timings.custom_policy_us),
+        ] {
+            // What did not run took no time.
+            if took_us > 0 {
+                metrics.analysis.took(step, Duration::from_micros(took_us));
+            }
+        }
+    }
+}
+
+fn result(answer: &AnalysisResponse) -> AnalysisResult {
+    if answer.guardrails.flagged {
+        AnalysisResult::Guardrails
+    } else if answer.custom_policy.flagged {
+        AnalysisResult::CustomPolicy
+    } else if answer.dataclean.flagged {
+        AnalysisResult::Dataclean
+    } else if answer.status != Status::Success {
+        AnalysisResult::Incomplete
+    } else {
+        AnalysisResult::Clean
+    }
+}

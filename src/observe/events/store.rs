@@ -1,0 +1,48 @@
+//! Events of the analysis server's store and of its storage of files.
+
+use crate::observe::failures::FAILURES;
+use crate::observe::labels::StoreFault;
+use crate::observe::throttle::Throttle;
+use std::fmt::Display;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// The store failed, whoever called it.
+pub struct StoreFailed<'a> {
+    /// Reason, a label of the metric.
+    pub reason: StoreFault,
+    /// The error, without any content of a record.
+    pub error: &'a dyn Display,
+}
+
+static STORE: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+impl StoreFailed<'_> {
+    /// Counts; logs it at most once in ten seconds.
+    pub fn emit(&self) {
+        FAILURES.add_store(self.reason);
+        if let Some(times) = STORE.pass() {
+            let error = self.error;
+            log::error!("the store failed ({times} times since the last message): {error}");
+        }
+    }
+}
+
+/// The bytes of an attached file could not be written, read or removed.
+pub struct FileStorageFailed<'a> {
+    /// The error, without the file's name.
+    pub error: &'a dyn Display,
+}
+
+static FILES: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+impl FileStorageFailed<'_> {
+    /// Counts; logs it at most once in ten seconds.
+    pub fn emit(&self) {
+        FAILURES.add_files();
+        if let Some(times) = FILES.pass() {
+            let error = self.error;
+            log::error!("{error} ({times} times since the last message)");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What an analysis server says about itself: its requests, its verdicts, its store (CONTRACT 35).
+
+use serde_json::{Value, json};
+use support::KEY;
+use support::api::{analyse, authorised, post};
+use support::bucket::Bucket;
+use support::eventually;
+use support::postgres::Postgres;
+use support::request::Request;
+use support::stack::Stack;
+
+fn requests(stack: &Stack, route: &str, status: u16) -> f64 {
+    stack.metric(&format!(
+        r#"monitor_api_requests_total{{route="{route}",status="{status}"}}"#
+    ))
+}
+
+#[test]
+fn requests_are_counted_by_the_template_of_their_route_and_their_status() {
+    let stack = Stack::analysis_server().start();
+    let get = |path: &str| stack.analysis(path, KEY).status();
+    let unknown = "/records/00000000-0000-4000-8000-000000000001";
+    let invented = "/records/00000000-0000-4000-8000-000000000002/";
+    assert_eq!((get(unknown), get(invented)), (404, 404));
+    assert_eq!((get("/api/records/"), get("/records")), (200, 200));
+    assert_eq!(stack.analysis("/records", "wrong").status(), 401);
+    assert_eq!((get("/openapi.json"), get("/docs")), (200, 200));
+    assert_eq!((get("/ui/sign-in"), get("/ui/no-such-page")), (200, 404));
+    assert_eq!((get("/no/such/path"), get("/another")), (404, 404));
+    let wrong_method = authorised(Request::json("PUT", "/records", "{}"));
+    assert_eq!(wrong_method.call(stack.analysis_addr).status(), 405);
+    for (route, status, count) in [
+        ("/records/{id}", 404, 2.0),
+        ("/records", 200, 2.0),
+        ("/records", 401, 1.0),
+        ("/records", 405, 1.0),
+        ("/docs", 200, 2.0),
+        ("/ui", 200, 1.0),
+    ] {
+        assert_eq!(requests(&stack, route, status), count, "{route} {status}");
+    }
+    // A page that there is not is either; no path that a client invents becomes a series.
+    let missing = requests(&stack, "other", 404) + requests(&stack, "/ui", 404);
+    assert_eq!(missing, 3.0);
+    let metrics = stack.metrics();
+    assert!(!metrics.contains("no/such") && !metrics.contains("00000000"));
+}
+
+#[test]
+fn messages_are_counted_by_what_was_found_with_the_time_of_each_stage() {
+    let stack = Stack::analysis_server().start();
+    analyse(&stack, "Hello there, how are you today?", json!({}));
+    analyse(&stack, "Write to anna@example.com, please.", json!({}));
+    let answer = json!({"application_id": stack.application_id(), "message": "All is well."});
+    assert_eq!(post(&stack, "/process_response/", &answer).status(), 200);
+    let metrics = stack.metrics();
+    let value = |series: &str| {
+        let mut lines = metrics.lines();
+        let line = lines.find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {series} in\n{metrics}"))
+            .parse::<f64>()
+            .unwrap()
+    };
+    let result = |stage: &str, kind: &str| {
+        value(&format!(
+            r#"monitor_analysis_results_total{{stage="{stage}",type="{kind}"}}"#
+        ))
+    };
+    assert_eq!(result("pre_call", "clean"), 1.0);
+    assert_eq!(result("pre_call", "dataclean"), 1.0);
+    assert_eq!(result("post_call", "clean"), 1.0);
+    assert_eq!(
+        value(r#"monitor_records_stored_total{stage="pre_call"}"#),
+        2.0
+    );
+    assert_eq!(
+        value(r#"monitor_records_stored_total{stage="post_call"}"#),
+        1.0
+    );
+    for stage in ["parse", "store"] {
+        let count = format!(r#"monitor_analysis_stage_seconds_count{{stage="{stage}"}}"#);
+        assert_eq!(value(&count), 3.0, "{stage}");
+    }
+    let taken = r#"monitor_analysis_stage_seconds_sum{stage="store"}"#;
+    assert!(value(taken) > 0.0);
+}
+
+#[test]
+fn calls_of_the_gateway_in_the_same_process_are_counted_as_messages() {
+    let stack = Stack::all().start();
+    let answer = stack.call(&Request::chat(support::request::HELLO));
+    assert_eq!(answer.status(), 200);
+    eventually("prompt and answer are stored", || {
+        let stored = ["pre_call", "post_call"].map(|stage| {
+            stack.metric(&format!(
+                r#"monitor_records_stored_total{{stage="{stage}"}}"#
+            ))
+        });
+        (stored == [1.0, 1.0]).then_some(())
+    });
+}
+
+#[test]
+fn contract_35_status_shows_the_store() {
+    let stack = Stack::analysis_server().start();
+    let store = &stack.operations("/status").json()["store"];
+    assert_eq!(store["kind"], "SQLite");
+    assert_eq!(store["answers"], true);
+    assert_eq!(store["error"], Value::Null);
+    assert!(store["schema"].as_i64().unwrap() > 0, "{store}");
+    assert_eq!(store["connections"]["limit"], 4);
+    assert_eq!(stack.metric("monitor_store_up"), 1.0);
+    let gateway = Stack::gateway()
+        .env("UPSTREAM_URL", "http://127.0.0.1:1")
+        .start();
+    assert_eq!(gateway.operations("/status").json()["store"], Value::Null);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_store_that_is_away_shows_everywhere_and_comes_back() {
+    let mut postgres = Postgres::start();
+    let database = postgres.database();
+    let with_store = |builder: support::stack::Builder| {
+        let variables = database.owner_env().into_iter();
+        variables.fold(builder, |stack, (name, value)| stack.env(name, value))
+    };
+    let stack = with_store(Stack::analysis_server()).start();
+    let all = with_store(Stack::all()).start();
+    assert_eq!(stack.operations("/readyz").text(), "ready\n");
+    let failed = r#"monitor_store_errors_total{reason="unavailable"}"#;
+    assert_eq!(
+        (stack.metric("monitor_store_up"), stack.metric(failed)),
+        (1.0, 0.0)
+    );
+    postgres.stop();
+    eventually("the analysis server is not ready", || {
+        let ready = stack.operations("/readyz");
+        (ready.status() == 503).then(|| assert!(ready.text().contains("the store")))
+    });
+    assert_eq!(stack.operations("/livez").status(), 200);
+    assert_eq!(stack.metric("monitor_store_up"), 0.0);
+    let store = stack.operations("/status").json()["store"].clone();
+    assert_eq!(
+        (&store["answers"], &store["schema"]),
+        (&json!(false), &Value::Null)
+    );
+    assert!(!store["error"].as_str().unwrap().is_empty(), "{store}");
+    assert_eq!(stack.analysis("/records", KEY).status(), 503);
+    assert!(stack.metric(failed) >= 1.0);
+    assert_eq!(requests(&stack, "/records", 503), 1.0);
+    // A gateway goes on without it.
+    let ready = all.operations("/readyz");
+    assert_eq!(
+        (ready.status(), ready.text().as_str()),
+        (200, "ready, the store does not answer\n")
+    );
+    postgres.start_again();
+    for stack in [&stack, &all] {
+        eventually("it is ready again", || {
+            (stack.operations("/readyz").text() == "ready\n").then_some(())
+        });
+        assert_eq!(stack.metric("monitor_store_up"), 1.0);
+    }
+}
+
+#[test]
+fn files_are_counted_and_so_are_failures_of_their_storage() {
+    let bucket = Bucket::start();
+    let variables = bucket.env().into_iter();
+    let stack = Stack::analysis_server().yaml("blobs: s3://files/of/monitor");
+    let stack = variables.fold(stack, |stack, (name, value)| stack.env(name, value));
+    let stack = stack.start();
+    let rules = format!("/applications/{}/rules", stack.application_id());
+    let keep = json!({"version": 1, "rules": {"keep_original": true}});
+    support::api::patch(&stack, &rules, &keep);
+    let attach = |content: &str| {
+        let record = analyse(&stack, "With a file.", json!({}))["request_id"].clone();
+        let path = format!(
+            "/user_prompt_analysis/{}/attach_files",
+            record.as_str().unwrap()
+        );
+        let head = "Content-Disposition: form-data; name=\"attached_files\"; filename=\"a\"";
+        let body =
+            format!("--b\r\n{head}\r\nContent-Type: text/plain\r\n\r\n{content}\r\n--b--\r\n");
+        let request = Request::post(&path, body).content_type("multipart/form-data; boundary=b");
+        authorised(request).call(stack.analysis_addr).status()
+    };
+    assert_eq!(attach("one"), 200);
+    let figures = || {
+        let stored = stack.metric("monitor_files_stored_total");
+        (stored, stack.metric("monitor_file_storage_errors_total"))
+    };
+    assert_eq!(figures(), (1.0, 0.0));
+    bucket.set_down(true);
+    assert_eq!(attach("two"), 503);
+    let (stored, failures) = figures();
+    assert!(stored == 1.0 && failures >= 1.0, "{failures}");
+}
