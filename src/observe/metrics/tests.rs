@@ -1,6 +1,8 @@
 //! The table of metrics as it is rendered (CONTRACT 35).
 #![allow(clippy::unwrap_used)]
 use super::*;
+use crate::observe::labels::{Outcome, RouteLabel, TelemetryOutcome};
+use monitor_model::Stage;
 
 #[test]
 fn every_metric_registers_and_every_label_has_its_place() {
