@@ -12,8 +12,7 @@ const PREFIXES: [&str; 6] = [
     "OIDC_",
 ];
 
-/// Those of these names that look like a variable of the program and are none, each with the variable that was
-/// probably meant.
+/// Those of these names that look like a variable of the program and are none, with the nearest one that is.
 pub fn mistyped<'n>(
     names: impl Iterator<Item = &'n str>,
 ) -> Vec<(&'n str, Option<&'static Variable>)> {
