@@ -17,6 +17,7 @@ use super::people::refused_sign_ins::RefusedSignIns;
 use super::people::sign_in_limits::SignInLimits;
 use super::records::files::Files;
 use super::records::{Records, documents};
+use super::rules::file_policies::FilePolicies;
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
@@ -112,6 +113,7 @@ struct Shared {
     store: Arc<dyn Store>,
     tokens: Arc<TokenCache>,
     applications: Arc<ApplicationCache>,
+    file_policies: Arc<FilePolicies>,
     analyzer: Arc<MessageAnalyzer>,
     inline_rules: Arc<InlineRulesCache>,
     audit: AuditLog,
@@ -132,8 +134,11 @@ impl Shared {
         };
         let analyzer = MessageAnalyzer::new(settings.services, models, remote, limits);
         let access = Access::new(tokens.clone(), settings.requests_per_second);
+        let file_policies = Arc::new(FilePolicies::default());
+        let applications = ApplicationCache::new(store.clone(), file_policies.clone());
         Ok(Self {
-            applications: Arc::new(ApplicationCache::new(store.clone())),
+            applications: Arc::new(applications),
+            file_policies,
             audit: AuditLog::new(store.clone()),
             analyzer: Arc::new(analyzer),
             inline_rules: Arc::default(),
@@ -198,6 +203,7 @@ impl Shared {
             records: self.store.clone(),
             accounts: self.store.clone(),
             audit: self.audit.clone(),
+            file_policies: self.file_policies.clone(),
             application_cache: self.applications.clone(),
             token_cache: self.tokens.clone(),
             analyzer: self.analyzer.clone(),

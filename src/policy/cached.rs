@@ -48,7 +48,7 @@ pub struct PolicyFault {
 /// What an operator is shown (CONTRACT 35).
 #[derive(Clone, Debug)]
 pub struct PolicyStatus {
-    /// `none`, `file`, `sqlite` or `postgres`.
+    /// `none`, `file`, `sqlite`, `file+sqlite` or `postgres`.
     pub store: &'static str,
     /// Applications with a policy in force.
     pub applications: usize,

@@ -3,7 +3,7 @@
 
 use super::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
-use monitor_model::{ApplicationPolicy, StoredPolicy};
+use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
 use tokio::sync::watch;
 
 /// The list in the configuration.
@@ -33,6 +33,13 @@ impl FileStore {
 }
 
 impl FileList {
+    /// The policy of an application, if it is listed.
+    pub fn policy(&self, id: ApplicationId) -> Option<Policy> {
+        let list = self.0.borrow();
+        let listed = list.iter().find(|application| application.id == id);
+        listed.map(|application| application.policy.clone())
+    }
+
     /// Replaces the list.
     pub fn replace(&self, applications: Vec<ApplicationPolicy>) {
         self.0.send_replace(applications);

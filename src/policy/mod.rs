@@ -5,11 +5,13 @@
 mod cached;
 mod copy;
 mod file;
+mod listed_first;
 mod postgres;
 mod refresher;
 
 pub use cached::{Found, Limited, Policies, PolicyFault, PolicyStatus};
 pub use file::{FileList, FileStore};
+pub use listed_first::ListedFirst;
 pub use postgres::PostgresStore;
 pub use refresher::Refresher;
 
@@ -20,7 +22,7 @@ use thiserror::Error;
 /// A source of policies.
 #[async_trait]
 pub trait PolicyStore: Send {
-    /// Its kind in status and log messages: `file`, `sqlite`, `postgres`.
+    /// Its kind in status and log messages: `file`, `sqlite`, `file+sqlite`, `postgres`.
     fn name(&self) -> &'static str;
 
     /// All current policies, or that they have not changed since the last read. A policy that cannot be read is an

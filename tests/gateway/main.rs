@@ -35,6 +35,7 @@ mod memory;
 mod message_forms;
 mod operations;
 mod policies;
+mod policies_listed;
 mod policy;
 mod pressure;
 mod quotas;

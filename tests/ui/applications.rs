@@ -104,6 +104,48 @@ fn contract_38_a_category_is_switched_off_and_its_slider_says_what_a_threshold_c
 
 #[test]
 #[ignore = "needs Chromium"]
+fn contract_16_a_policy_of_the_configuration_file_is_shown_and_everything_else_can_be_changed() {
+    let id = "6f1c0000-0000-4000-8000-000000000001";
+    let yaml = format!(
+        "applications:\n- {{id: {id}, name: listed, app_mode: sync, phrase: from the file}}\n"
+    );
+    let stack = Stack::all().yaml(&yaml).start();
+    let mut browser = administrators_browser(&stack);
+    browser.open(&format!("/ui/applications/{id}"));
+    assert!(
+        browser
+            .text("main")
+            .contains("is in the configuration file (applications)")
+    );
+    assert_eq!(
+        browser.value("document.querySelector('[name=phrase]').value"),
+        "from the file"
+    );
+    assert_eq!(
+        browser.value("document.querySelector('[name=phrase]').matches(':disabled')"),
+        true
+    );
+    browser.screenshot("policy-in-file", 1280);
+    browser.fill("[name=name]", "renamed");
+    browser.click("[name=keep_original]");
+    browser.click(".savebar button");
+    browser.wait_for("location.search === '?saved'");
+    let application = stored(&stack, id);
+    assert_eq!(application["name"], "renamed");
+    assert_eq!(application["rules"]["keep_original"], true);
+    assert_eq!(application["policy"]["phrase"], "from the file");
+    // A form that is refused still shows the policy that is in force.
+    browser.fill("[name='pre.policy.name']", "no loans");
+    browser.click(".savebar button");
+    browser.wait_for("document.querySelector('.notice.bad') !== null");
+    assert_eq!(
+        browser.value("document.querySelector('[name=phrase]').value"),
+        "from the file"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium"]
 fn section_2_8_the_judge_is_asked_about_custom_policies_when_somebody_wants_to_know() {
     let judge = Judge::flagging("loan");
     let stack = Stack::all().yaml(&judge.yaml("")).start();

@@ -42,11 +42,24 @@ impl Admin {
         mut filter: ApplicationFilter,
     ) -> Result<ApplicationPage, ApiError> {
         filter.id = caller.narrow(None)?;
-        Ok(self.applications.applications(&filter).await?)
+        let mut page = self.applications.applications(&filter).await?;
+        let found = page.applications.into_iter();
+        page.applications = found.map(|it| self.file_policies.in_force(it)).collect();
+        Ok(page)
     }
 
     /// An application that the caller can see.
     pub(crate) async fn find_application(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+    ) -> Result<Application, ApiError> {
+        let stored = self.stored_application(caller, id).await?;
+        Ok(self.file_policies.in_force(stored))
+    }
+
+    /// The same with the policy that is stored, whether it is in force or not.
+    async fn stored_application(
         &self,
         caller: &Caller,
         id: ApplicationId,
@@ -56,6 +69,11 @@ impl Admin {
             .application(id)
             .await?
             .ok_or(ApiError::NotFound)
+    }
+
+    /// Whether the policy of an application is in the configuration file.
+    pub(crate) fn is_in_file(&self, id: ApplicationId) -> bool {
+        self.file_policies.policy(id).is_some()
     }
 
     /// The names of those of these applications that the caller sees; a removed application has none.
@@ -112,6 +130,10 @@ impl Admin {
         edit: Edit,
     ) -> Result<Application, ApiError> {
         let base = self.base(caller, basis).await?;
+        let edit = match self.file_policies.policy(basis.id) {
+            Some(in_force) => edit.beside(&in_force)?,
+            None => edit,
+        };
         self.change(caller, base, edit, ContentOrigin::Changed)
             .await
     }
@@ -131,7 +153,8 @@ impl Admin {
             name: Some(version.name),
             description: Some(version.description),
             rules: Some(Part::Replace(version.rules)),
-            policy: Some(Part::Replace(version.policy.unwrap_or(Value::Null))),
+            policy: (!self.is_in_file(basis.id))
+                .then(|| Part::Replace(version.policy.unwrap_or(Value::Null))),
         };
         self.change(caller, base, edit, ContentOrigin::Restored(earlier))
             .await
@@ -145,6 +168,11 @@ impl Admin {
         basis: Basis,
     ) -> Result<(), ApiError> {
         caller.must_be_unbound()?;
+        if self.is_in_file(basis.id) {
+            return Err(ApiError::Conflict(
+                "the configuration file (applications) lists this application: remove it there first",
+            ));
+        }
         let accounts = accounts_bound_to(&*self.accounts, basis.id).await?;
         if accounts > 0 {
             caller.must_administer()?;
@@ -213,7 +241,7 @@ impl Admin {
 
     /// The application that a change applies to, if it is still at the version the change was made from.
     async fn base(&self, caller: &Caller, basis: Basis) -> Result<Application, ApiError> {
-        let base = self.find_application(caller, basis.id).await?;
+        let base = self.stored_application(caller, basis.id).await?;
         match base.version == basis.version {
             true => Ok(base),
             false => Err(ApiError::VersionConflict(base.version)),
@@ -248,7 +276,7 @@ impl Admin {
         self.audit
             .append(caller, action, Target::Application(base.id), details)
             .await?;
-        Ok(base)
+        Ok(self.file_policies.in_force(base))
     }
 }
 

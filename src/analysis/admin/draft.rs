@@ -40,6 +40,23 @@ pub(crate) struct Content {
 }
 
 impl Edit {
+    /// The edit without a policy, where the configuration file has the one that is in force.
+    ///
+    /// # Errors
+    /// [`ApiError::Conflict`] if it asks for another policy.
+    pub(crate) fn beside(mut self, in_force: &Policy) -> Result<Self, ApiError> {
+        let policy = self.policy.take().map(|part| part.over(&json!(in_force)));
+        let is_other = |document: &Value| {
+            !document.is_null() && Policy::from_value(document).as_ref() != Ok(in_force)
+        };
+        match policy.as_ref().is_some_and(is_other) {
+            true => Err(ApiError::Conflict(
+                "policy: the configuration file (applications) has the policy of this application: change it there",
+            )),
+            false => Ok(self),
+        }
+    }
+
     /// The edit applied to the application, or everything that is wrong with the result.
     pub(crate) fn over(self, base: &Application) -> Result<Content, ApiError> {
         let mut problems = Vec::new();

@@ -22,6 +22,7 @@ use crate::analysis::error::ApiError;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::analysis::ingest::inline_rules::InlineRulesCache;
+use crate::analysis::rules::file_policies::FilePolicies;
 use monitor_store::{
     AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore,
 };
@@ -35,6 +36,7 @@ pub struct Admin {
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) audit: AuditLog,
+    pub(super) file_policies: Arc<FilePolicies>,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) token_cache: Arc<TokenCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

@@ -3,7 +3,7 @@
 
 use super::Admin;
 use super::applications::bare_application;
-use crate::policy::{Content, PolicyStore, PolicyStoreError};
+use crate::policy::{Content, FileList, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
 use monitor_store::{ApplicationPolicyStore, StoreError};
@@ -63,15 +63,17 @@ impl Admin {
         Box::new(LocalPolicies::new(self.policies.clone()))
     }
 
-    /// Creates the applications that a configuration file lists and the store does not have, so that their
-    /// messages are accepted. Their policies stay in the file.
+    /// Puts the policies of a configuration file in force before those of the store. Applications that the store does
+    /// not have are created, so that their messages are accepted; their policies stay in the file.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written.
-    pub async fn ensure_applications(
+    pub async fn list_in_file(
         &self,
         listed: &[ApplicationPolicy],
+        list: FileList,
     ) -> Result<(), StoreError> {
+        self.file_policies.set(list);
         for application in listed {
             if self
                 .applications

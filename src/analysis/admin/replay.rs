@@ -197,10 +197,9 @@ impl Admin {
         replay: Replay,
     ) -> Result<ReplayPage, ApiError> {
         let stored = self.applications.application(application).await?;
-        let policy = stored
-            .ok_or(ApiError::NotFound)?
-            .policy
-            .and_then(Result::ok);
+        let stored = stored.ok_or(ApiError::NotFound)?;
+        let policy = self.file_policies.in_force(stored).policy;
+        let policy = policy.and_then(Result::ok);
         let filter = RecordFilter {
             application_id: Some(application),
             limit: replay.filter.limit.clamp(1, MOST_REPLAYED),
@@ -280,7 +279,7 @@ impl Admin {
             return Ok(Some(RulesOfRecord {
                 used: RulesUsed::Inline,
                 rules: inline.rules,
-                policy: stored.and_then(|stored| stored.policy?.ok()),
+                policy: stored.and_then(|stored| self.file_policies.in_force(stored).policy?.ok()),
             }));
         }
         let Some(version) = record.summary.rules_version else {
@@ -304,6 +303,7 @@ impl Admin {
         version: i64,
     ) -> Result<Option<(Value, Option<Policy>)>, ApiError> {
         let now = self.applications.application(id).await?;
+        let now = now.map(|now| self.file_policies.in_force(now));
         if let Some(now) = now.filter(|now| now.version == version) {
             return Ok(Some((now.rules, now.policy.and_then(Result::ok))));
         }
@@ -314,9 +314,8 @@ impl Admin {
             .await?;
         let then = versions.pop().filter(|then| then.version == version);
         Ok(then.map(|then| {
-            let policy = then
-                .policy
-                .and_then(|policy| Policy::from_value(&policy).ok());
+            let of_version = || Policy::from_value(&then.policy?).ok();
+            let policy = self.file_policies.policy(id).or_else(of_version);
             (then.rules, policy)
         }))
     }

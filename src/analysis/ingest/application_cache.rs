@@ -4,6 +4,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::cache::Cache;
 use crate::analysis::error::ApiError;
 use crate::analysis::rules::application_rules::ApplicationRules;
+use crate::analysis::rules::file_policies::FilePolicies;
 use monitor_detect::Compiled;
 use monitor_model::{ApplicationId, Policy, Stage};
 use monitor_store::{Application, ApplicationStore, StoreError};
@@ -60,13 +61,15 @@ pub(crate) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiEr
 /// Applications of the store, cached.
 pub(crate) struct ApplicationCache {
     store: Arc<dyn ApplicationStore>,
+    file_policies: Arc<FilePolicies>,
     known: Cache<ApplicationId, Arc<LoadedApplication>>,
 }
 
 impl ApplicationCache {
-    pub(crate) fn new(store: Arc<dyn ApplicationStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn ApplicationStore>, file_policies: Arc<FilePolicies>) -> Self {
         Self {
             store,
+            file_policies,
             known: Cache::new(CAPACITY, TIME_TO_LIVE),
         }
     }
@@ -104,7 +107,7 @@ impl ApplicationCache {
         }
         let read_at = self.known.generation();
         let loaded = match self.store.application(id).await? {
-            Some(stored) => Some(self.read(stored).await?),
+            Some(stored) => Some(self.read(self.file_policies.in_force(stored)).await?),
             None => None,
         };
         self.known.set(id, loaded.clone(), read_at, now);

@@ -4,3 +4,4 @@
 pub(crate) mod application_rules;
 pub(crate) mod direction;
 pub(crate) mod document;
+pub(crate) mod file_policies;

@@ -3,7 +3,7 @@
 use crate::analysis::Services;
 use crate::config::Settings;
 use crate::observe::Metrics;
-use crate::policy::{FileList, FileStore, Policies, PolicyStore, PostgresStore};
+use crate::policy::{FileList, FileStore, ListedFirst, Policies, PolicyStore, PostgresStore};
 use anyhow::{Context, Result};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -17,8 +17,7 @@ pub(crate) struct Opened {
     pub(crate) list: Option<FileList>,
 }
 
-/// Policies under refresh: from PostgreSQL, else from the file, else from the store of this process.
-/// None where there is no store at all.
+/// Policies under refresh: from PostgreSQL, else from the file and the store of this process, where there are any.
 pub(crate) fn open(
     settings: &Settings,
     runtime: &Runtime,
@@ -30,14 +29,18 @@ pub(crate) fn open(
         let copy = Some(settings.data_dir.as_path());
         (Box::new(PostgresStore::new(store)), copy)
     } else if !gateway.applications.is_empty() {
-        if let Some(services) = services {
-            let listed = services.admin.ensure_applications(&gateway.applications);
-            let added = runtime.block_on(listed);
-            added.context("cannot add the applications of the configuration to the store")?;
+        let (file, changes) = FileStore::new(gateway.applications.clone());
+        list = Some(changes.clone());
+        match services {
+            None => (Box::new(file), None),
+            Some(services) => {
+                let listed = services.admin.list_in_file(&gateway.applications, changes);
+                let added = runtime.block_on(listed);
+                added.context("cannot add the applications of the configuration to the store")?;
+                let stored = services.admin.policy_store();
+                (Box::new(ListedFirst::new(file, stored)), None)
+            }
         }
-        let (store, changes) = FileStore::new(gateway.applications.clone());
-        list = Some(changes);
-        (Box::new(store), None)
     } else if let Some(services) = services {
         (services.admin.policy_store(), None)
     } else {

@@ -3,6 +3,7 @@
 use super::world::Running;
 use monitor_gateway::analysis::{Services, SetPolicyError};
 use monitor_gateway::config::{self, Overrides, Role};
+use monitor_gateway::policy::FileStore;
 use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -129,8 +130,9 @@ fn applications_of_a_file_are_made_once_and_kept_as_they_are() {
         })
         .into();
     for _ in 0..2 {
-        let ensured = world.service.admin.ensure_applications(&listed);
-        world.runtime.block_on(ensured).unwrap();
+        let (_, list) = FileStore::new(listed.clone());
+        let made = world.service.admin.list_in_file(&listed, list);
+        world.runtime.block_on(made).unwrap();
     }
     // A policy can be set for an application that exists, and for no other.
     world.set(listed[1].id, blocking("now")).unwrap();

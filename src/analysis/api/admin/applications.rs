@@ -1,7 +1,6 @@
 //! `/applications` and `/applications/{id}` (CONTRACT 38): reading requires the scope read or admin,
 //! changing admin. Creating and removing requires a token that is bound to no application.
 
-use crate::analysis::ApiError;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::{Edit, Part};
 use crate::analysis::api::extract::version::stated_in_query;
@@ -11,6 +10,7 @@ use crate::analysis::api::extract::{
 use crate::analysis::api::refusals::Conflict;
 use crate::analysis::api::response::{self, Outcome, versioned};
 use crate::analysis::api::schemas;
+use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use monitor_model::{AppMode, ApplicationId, Policy, PolicyProblems};
@@ -59,9 +59,20 @@ pub(crate) struct Whole<'a> {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PolicyView<'a> {
     policy: Option<&'a Policy>,
+    policy_source: PolicySource,
     /// Only where another program wrote a policy that cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policy_problems: Vec<String>,
+}
+
+/// Where the policy that is in force comes from.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum PolicySource {
+    /// The store, where it can be changed.
+    Store,
+    /// The configuration file of this process (`applications`), which wins over the store: a change of it is refused.
+    File,
 }
 
 /// The body of a request that creates an application.
@@ -167,7 +178,7 @@ pub(crate) async fn create(
     Body(NewApplication { id, edit }): Body<NewApplication>,
 ) -> Outcome {
     let made = services.admin.create_application(&caller, id, edit).await?;
-    let response = whole(StatusCode::CREATED, &made)?;
+    let response = whole(&services, StatusCode::CREATED, &made)?;
     let path = format!("/applications/{}", made.id);
     Ok(response::located(response, &path))
 }
@@ -189,7 +200,7 @@ pub(crate) async fn one(
     PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
     let application = services.admin.find_application(&caller, id).await?;
-    whole(StatusCode::OK, &application)
+    whole(&services, StatusCode::OK, &application)
 }
 
 /// Replace an application
@@ -212,7 +223,7 @@ pub(crate) async fn replace(
 ) -> Outcome {
     let basis = Basis { id, version };
     let changed = services.admin.change_application(&caller, basis, edit.0);
-    whole(StatusCode::OK, &changed.await?)
+    whole(&services, StatusCode::OK, &changed.await?)
 }
 
 /// Change parts of an application
@@ -234,7 +245,7 @@ pub(crate) async fn change(
 ) -> Outcome {
     let basis = Basis { id, version };
     let changed = services.admin.change_application(&caller, basis, edit.0);
-    whole(StatusCode::OK, &changed.await?)
+    whole(&services, StatusCode::OK, &changed.await?)
 }
 
 /// Remove an application with its tokens and records
@@ -265,11 +276,11 @@ pub(crate) async fn remove(
 }
 
 /// The whole application with its version as ETag.
-pub(crate) fn whole(status: StatusCode, application: &Application) -> Outcome {
+pub(crate) fn whole(services: &Services, status: StatusCode, application: &Application) -> Outcome {
     let view = Whole {
         item: Item::from(application),
         rules: &application.rules,
-        policy: PolicyView::from(application),
+        policy: PolicyView::of(services, application),
     };
     versioned(status, application.version, &view)
 }
@@ -298,8 +309,8 @@ impl<'a> From<&'a Application> for Item<'a> {
     }
 }
 
-impl<'a> From<&'a Application> for PolicyView<'a> {
-    fn from(application: &'a Application) -> Self {
+impl<'a> PolicyView<'a> {
+    pub(super) fn of(services: &Services, application: &'a Application) -> Self {
         let (policy, problems) = match &application.policy {
             None => (None, None),
             Some(Ok(policy)) => (Some(policy), None),
@@ -309,6 +320,10 @@ impl<'a> From<&'a Application> for PolicyView<'a> {
             |problems: &PolicyProblems| problems.0.iter().map(ToString::to_string).collect();
         Self {
             policy,
+            policy_source: match services.admin.is_in_file(application.id) {
+                true => PolicySource::File,
+                false => PolicySource::Store,
+            },
             policy_problems: problems.map(texts).unwrap_or_default(),
         }
     }

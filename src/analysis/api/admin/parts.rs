@@ -2,6 +2,7 @@
 //! application beside the application's version, `{"version", "rules"}` and `{"version", "policy"}`.
 
 use super::applications::PolicyView;
+use crate::analysis::Services;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::{Edit, Part};
 use crate::analysis::api::extract::{
@@ -86,7 +87,10 @@ pub(crate) async fn policy(
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    show_policy(&services.admin.find_application(&caller, id).await?)
+    show_policy(
+        &services,
+        &services.admin.find_application(&caller, id).await?,
+    )
 }
 
 /// Replace an application's rules
@@ -152,7 +156,7 @@ pub(crate) async fn replace_policy(
 ) -> Outcome {
     let (basis, edit) = (Basis { id, version }, policy_edit(Part::Replace(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
-    show_policy(&changed.await?)
+    show_policy(&services, &changed.await?)
 }
 
 /// Change fields of an application's policy
@@ -174,7 +178,7 @@ pub(crate) async fn change_policy(
 ) -> Outcome {
     let (basis, edit) = (Basis { id, version }, policy_edit(Part::Merge(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
-    show_policy(&changed.await?)
+    show_policy(&services, &changed.await?)
 }
 
 fn required(fields: &mut Fields, name: &'static str) -> Value {
@@ -204,7 +208,7 @@ fn show_rules(application: &Application) -> Outcome {
     versioned(StatusCode::OK, version, &Rules { version, rules })
 }
 
-fn show_policy(application: &Application) -> Outcome {
-    let (version, policy) = (application.version, PolicyView::from(application));
+fn show_policy(services: &Services, application: &Application) -> Outcome {
+    let (version, policy) = (application.version, PolicyView::of(services, application));
     versioned(StatusCode::OK, version, &OfPolicy { version, policy })
 }

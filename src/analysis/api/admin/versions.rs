@@ -144,7 +144,7 @@ pub(crate) async fn restore(
 ) -> Outcome {
     let basis = Basis { id, version };
     let restored = services.admin.restore_application(&caller, basis, edit.0);
-    whole(StatusCode::OK, &restored.await?)
+    whole(&services, StatusCode::OK, &restored.await?)
 }
 
 impl<'a> From<&'a ApplicationVersion> for Item<'a> {

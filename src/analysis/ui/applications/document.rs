@@ -157,13 +157,16 @@ fn dataclean(form: &Form, prefix: &str, stored: Option<&Value>) -> Value {
     Value::Object(rules)
 }
 
-/// The policy of a form; null for none.
+/// The policy of a form; null for none. A form that may not change the policy does not have its fields.
 pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
     let mode = form.text("mode");
     if mode == "none" {
         return Value::Null;
     }
     let stored = base.and_then(|base| base.policy.as_ref()?.as_ref().ok());
+    if mode.is_empty() {
+        return json!(stored);
+    }
     let mut policy = object(json!(stored));
     let roles: Vec<_> = form.all("scan_roles").collect();
     let fields = [

@@ -36,7 +36,7 @@ pub(super) struct EditQuery {
 pub(super) async fn blank(visit: Visit) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
     let form = fields::of(&new_application());
-    Ok(editor_page(&visit, None, &form, html! {}))
+    Ok(editor_page(&visit, Edited::default(), &form, html! {}))
 }
 
 pub(super) async fn create(
@@ -56,7 +56,7 @@ pub(super) async fn create(
         }
         Err(error @ ApiError::Fields(_)) => {
             let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
-            let page = editor_page(&visit, None, &form, message);
+            let page = editor_page(&visit, Edited::default(), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
@@ -64,17 +64,18 @@ pub(super) async fn create(
 }
 
 pub(super) async fn page(
-    CurrentApplication { visit, stored, .. }: CurrentApplication,
+    current: CurrentApplication,
     Query(query): Query<EditQuery>,
 ) -> Html<String> {
+    let CurrentApplication { visit, stored, .. } = &current;
     let t = visit.view.t;
     let message = match (&stored.policy, query.saved) {
         (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
         (_, Some(_)) => notice(Tone::Good, t.saved_live),
         _ => html! {},
     };
-    let form = fields::of(&stored);
-    editor_page(&visit, Some(&stored), &form, message)
+    let form = fields::of(stored);
+    editor_page(visit, Edited::of(&current), &form, message)
 }
 
 pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
@@ -98,7 +99,7 @@ pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Resp
         Err(ApiError::VersionConflict(_)) => conflict(&current, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
             let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
-            let page = editor_page(visit, Some(stored), &form, message);
+            let page = editor_page(visit, Edited::of(&current), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
@@ -110,12 +111,12 @@ pub(super) async fn remove(Editable(current): Editable, form: Form) -> Result<Re
         services,
         visit,
         stored,
-    } = current;
+    } = &current;
     let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
         let message = components::refusal(t, t.not_removed, &problem.into());
-        let page = editor_page(&visit, Some(&stored), &fields::of(&stored), message);
+        let page = editor_page(visit, Edited::of(&current), &fields::of(stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
     let basis = Basis {
@@ -163,16 +164,31 @@ async fn conflict(
         }
     };
     let form = form.with("version", &stored.version.to_string());
-    let page = editor_page(visit, Some(stored), &form, message);
+    let page = editor_page(visit, Edited::of(current), &form, message);
     Ok((StatusCode::CONFLICT, page).into_response())
 }
 
-fn editor_page(
-    visit: &Visit,
-    stored: Option<&Application>,
-    form: &Form,
-    message: Markup,
-) -> Html<String> {
+/// The application that an editor is for.
+#[derive(Clone, Copy, Default)]
+struct Edited<'a> {
+    /// None for a new one.
+    stored: Option<&'a Application>,
+    /// The configuration file has its policy, which cannot be changed here.
+    policy_is_in_file: bool,
+}
+
+impl<'a> Edited<'a> {
+    fn of(current: &'a CurrentApplication) -> Self {
+        let stored = &current.stored;
+        Self {
+            stored: Some(stored),
+            policy_is_in_file: current.services.admin.is_in_file(stored.id),
+        }
+    }
+}
+
+fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) -> Html<String> {
+    let stored = edited.stored;
     let t = visit.view.t;
     let title = stored.map_or(t.new_application, |stored| stored.name.as_str());
     let may_change = visit.may(Scope::Admin);
@@ -195,7 +211,7 @@ fn editor_page(
                 // The button that the Enter key presses is the first one.
                 @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
                 div.columns-editor {
-                (settings(&visit.view, controls))
+                (settings(&visit.view, edited, controls))
                 @if may_change { (trial::panel(visit, stored, &address)) }
                 }
                 @if may_change { div.savebar {
@@ -203,7 +219,7 @@ fn editor_page(
                     @if stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
                 } }
             }
-            @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() { (removal(visit, stored)) } }
+            @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() && !edited.policy_is_in_file { (removal(visit, stored)) } }
         },
     )
 }
@@ -217,13 +233,24 @@ fn links(visit: &Visit, stored: &Application) -> Markup {
     }
 }
 
-fn settings(view: &View, controls: FormControls<'_>) -> Markup {
+fn settings(view: &View, edited: Edited<'_>, controls: FormControls<'_>) -> Markup {
     let t = view.t;
+    // A form that was sent has no fields that were disabled.
+    let in_force = edited
+        .stored
+        .filter(|_| edited.policy_is_in_file)
+        .map(fields::of);
     html! {
         fieldset.bare disabled[!controls.may_change] {
             legend.hidden { (t.settings) }
             (sections::general(t, controls))
-            (sections::policy(t, controls))
+            @match &in_force {
+                Some(form) => {
+                    p.card { (t.policy_in_file) }
+                    fieldset.bare disabled { (sections::policy(t, FormControls { form, ..controls })) }
+                }
+                None => (sections::policy(t, controls)),
+            }
             (sections::direction(view, controls, Stage::PreCall))
             (sections::direction(view, controls, Stage::PostCall))
             (sections::keeping(t, controls))

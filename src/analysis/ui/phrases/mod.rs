@@ -195,6 +195,7 @@ phrases! {
     mode_async_hint: "Calls are neither delayed nor blocked. They are checked and recorded in parallel.",
         "Вызовы не задерживаются и не блокируются. Они проверяются и записываются параллельно.";
     mode_none: "No policy", "Без политики";
+    policy_in_file: "The policy of this application is in the configuration file (applications) and is changed there.", "Политика этого приложения задана в файле конфигурации (applications) и меняется там.";
     mode_none_hint: "The gateway treats calls as asynchronous.", "Шлюз обрабатывает вызовы как асинхронные.";
     mode_none_short: "none", "нет";
     phrase: "Phrase", "Фраза";

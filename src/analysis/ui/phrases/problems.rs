@@ -147,6 +147,10 @@ static TABLE: &[(&str, &str)] = &[
     ("allowed: 1 to {} letters, digits and . - _ @ +", "допустимо от 1 до {} букв, цифр и знаков . - _ @ +"),
     ("no application has this id", "приложения с таким идентификатором нет"),
     ("the account is disabled", "учётная запись отключена"),
+    ("policy: the configuration file (applications) has the policy of this application: change it there",
+     "policy: политика этого приложения задана в файле конфигурации (applications): измените её там"),
+    ("the configuration file (applications) lists this application: remove it there first",
+     "приложение указано в файле конфигурации (applications): сначала уберите его оттуда"),
     ("this is the last administrator: make another one first, and sign in with it",
      "это последний администратор: сначала создайте другого и войдите под ним"),
 

@@ -1,0 +1,142 @@
+//! Policies of the configuration file beside those of the store (CONTRACT 16): both are in force, the file's first,
+//! and nothing is taken that would have no effect.
+
+use crate::sync::blocked;
+use serde_json::{Value, json};
+use support::api::{authorised, patch, post};
+use support::http::Response;
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, Upstream};
+use support::{KEY, eventually};
+
+const LISTED: &str = "6f1c0000-0000-4000-8000-000000000001";
+const STORED: &str = "6f1c0000-0000-4000-8000-000000000002";
+
+fn listed(phrase: &str) -> String {
+    format!("applications:\n- {{id: {LISTED}, name: listed, app_mode: sync, phrase: {phrase}}}\n")
+}
+
+fn phrase(answer: &Response) -> String {
+    let content = &blocked(answer)["choices"][0]["message"]["content"];
+    content.as_str().unwrap().to_owned()
+}
+
+fn call_with_card(stack: &Stack, application: &str) -> Response {
+    let text = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    stack.call(&Request::chat(text).header("X-Application-Id", application))
+}
+
+fn application(stack: &Stack, id: &str) -> Value {
+    stack.analysis(&format!("/applications/{id}"), KEY).json()
+}
+
+#[test]
+fn contract_16_policies_of_the_file_and_of_the_store_are_both_in_force() {
+    let upstream = Upstream::ok();
+    let yaml = listed("from the file");
+    let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    let made = post(
+        &stack,
+        "/applications",
+        &json!({"id": STORED, "name": "stored", "policy": policy}),
+    );
+    assert_eq!(made.status(), 201, "{}", made.text());
+    assert_eq!(made.json()["policy_source"], "store");
+    eventually("the stored policy is in force", || {
+        let answer = call_with_card(&stack, STORED);
+        (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the store"))
+    });
+    assert_eq!(phrase(&call_with_card(&stack, LISTED)), "from the file");
+    let status = stack.operations("/status").json();
+    let policies = &status["policies"];
+    assert_eq!(policies["store"], "file+sqlite", "{status}");
+    assert_eq!(policies["store_error"], Value::Null, "{status}");
+    assert!(policies["applications"].as_u64() >= Some(2), "{status}");
+    // What the API shows is what is in force.
+    let shown = application(&stack, LISTED);
+    assert_eq!(shown["policy"]["phrase"], "from the file");
+    assert_eq!(shown["policy_source"], "file");
+    // A record is marked by the policy in force.
+    let blocked = eventually("the records are kept", || {
+        let path = format!("/records?application_id={LISTED}");
+        let records = stack.analysis(&path, KEY).json();
+        records["records"].as_array()?.first().cloned()
+    });
+    assert_eq!(blocked["blocked"], true, "{blocked}");
+}
+
+#[test]
+fn contract_16_a_policy_that_the_file_has_cannot_be_changed_in_the_store() {
+    let upstream = Upstream::ok();
+    let yaml = listed("from the file");
+    let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+    let path = format!("/applications/{LISTED}");
+    for (method, below, body) in [
+        (
+            "PATCH",
+            "/policy",
+            json!({"version": 1, "policy": {"phrase": "no effect"}}),
+        ),
+        (
+            "PUT",
+            "/policy",
+            json!({"version": 1, "policy": {"app_mode": "async", "phrase": ""}}),
+        ),
+        (
+            "PATCH",
+            "",
+            json!({"version": 1, "policy": {"app_mode": "async"}}),
+        ),
+        ("DELETE", "?version=1", Value::Null),
+    ] {
+        let request = Request::json(method, &format!("{path}{below}"), body.to_string());
+        let answer = authorised(request).call(stack.analysis_addr);
+        assert_eq!(answer.status(), 409, "{method} {below}: {}", answer.text());
+        assert!(
+            answer.text().contains("configuration file (applications)"),
+            "{}",
+            answer.text()
+        );
+    }
+    // Everything else can.
+    let change = json!({"version": 1, "name": "renamed", "rules": {"keep_original": true}, "policy": {"phrase": "from the file"}});
+    let changed = patch(&stack, &path, &change);
+    assert_eq!(changed["name"], "renamed");
+    assert_eq!(changed["policy"]["phrase"], "from the file");
+    let replaced = json!({"version": 2, "name": "replaced"});
+    let request = authorised(Request::json("PUT", &path, replaced.to_string()));
+    assert_eq!(request.call(stack.analysis_addr).status(), 200);
+    assert_eq!(phrase(&call_with_card(&stack, LISTED)), "from the file");
+}
+
+#[test]
+fn contract_16_a_reload_changes_the_files_policies_and_leaves_those_of_the_store() {
+    let upstream = Upstream::ok();
+    let stack = Stack::all()
+        .upstream(&upstream)
+        .yaml(&listed("first"))
+        .start();
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    let body = json!({"id": STORED, "name": "stored", "policy": policy});
+    assert_eq!(post(&stack, "/applications", &body).status(), 201);
+    assert_eq!(phrase(&call_with_card(&stack, LISTED)), "first");
+    let file = stack.configuration();
+    let before = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, before.replace("phrase: first", "phrase: second")).unwrap();
+    let out = support::line::order(&stack, "reload", "all");
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    eventually("the new list is in force", || {
+        (phrase(&call_with_card(&stack, LISTED)) == "second").then_some(())
+    });
+    eventually("the stored policy is in force", || {
+        let answer = call_with_card(&stack, STORED);
+        (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the store"))
+    });
+    assert_eq!(application(&stack, LISTED)["policy"]["phrase"], "second");
+}
