@@ -13,7 +13,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let ended = cli::run(Cli::from_command_line());
     if let Err(failure) = &ended {
-        logging::say(&failure.to_string());
+        logging::say(log::Level::Error, &failure.to_string());
     }
     logging::flush();
     ended.map_or_else(|failure| failure.exit_code(), |()| ExitCode::SUCCESS)

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod gateway;
+mod health;
 mod observability;
 mod process;
 mod reload;
@@ -13,6 +14,7 @@ mod upgrade;
 pub use analysis::run_analysis;
 pub use gateway::demo::run_demo_upstream;
 pub use gateway::{run_all, run_gateway};
+pub use health::{check_health, health_url};
 pub use process::context::Launch;
 pub use reload::LoadSettings;
 pub use scan::{ScanRequest, Summary, scan};

@@ -28,7 +28,7 @@ pub(super) fn run(args: CheckArgs) -> Result<(), Failure> {
     let role = args.role.into();
     let settings = load(role, file.clone(), &Overrides::default())?;
     for warning in variable_warnings() {
-        logging::say(&format!("warning: {warning}"));
+        logging::say(log::Level::Warn, &format!("warning: {warning}"));
     }
     print(summary(file.as_deref(), role, &settings).as_bytes())
 }

@@ -28,14 +28,25 @@ pub(super) fn run(
     args: ControlArgs,
     command: impl Fn(&Path, Role) -> anyhow::Result<String>,
 ) -> Result<(), Failure> {
-    let overrides = Overrides {
-        data_dir: args.data_dir,
-        ..Overrides::default()
-    };
-    let data_dir = data_dir(file_or_variable(args.config), &overrides)?;
-    let role = match args.role {
-        Some(role) => role.into(),
-        None => app::running_role(&data_dir)?,
-    };
+    let (data_dir, role) = args.running()?;
     print(format!("{}\n", command(&data_dir, role)?).as_bytes())
+}
+
+impl ControlArgs {
+    /// Data folder and role of the running process.
+    ///
+    /// # Errors
+    /// When none runs, or several do and none is named.
+    pub(super) fn running(self) -> Result<(PathBuf, Role), Failure> {
+        let overrides = Overrides {
+            data_dir: self.data_dir,
+            ..Overrides::default()
+        };
+        let data_dir = data_dir(file_or_variable(self.config), &overrides)?;
+        let role = match self.role {
+            Some(role) => role.into(),
+            None => app::running_role(&data_dir)?,
+        };
+        Ok((data_dir, role))
+    }
 }

@@ -5,6 +5,7 @@ mod check;
 mod control;
 mod documents;
 mod failure;
+mod health;
 mod load;
 mod manual;
 mod output;
@@ -26,6 +27,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use control::ControlArgs;
 use documents::{DemoArgs, DetachedArgs, DocumentArgs, OpenapiArgs};
+use health::HealthArgs;
 use manual::{CompletionsArgs, ManArgs};
 use monitor_model::GATEWAY_VERSION;
 use scan::ScanArgs;
@@ -64,6 +66,8 @@ enum Command {
     Check(CheckArgs),
     /// Make the running process reload its configuration, and print what took effect.
     Reload(ControlArgs),
+    /// Ask the running process whether it is ready; the exit code is 0 if it is, else 1.
+    Health(HealthArgs),
     /// Replace the running process by the installed program, without dropping a call.
     Upgrade(ControlArgs),
     /// Migrate the schema of the database; start nothing.
@@ -137,6 +141,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         )?)?),
         Command::Check(args) => check::run(args),
         Command::Reload(args) => control::run(args, app::order_reload),
+        Command::Health(args) => health::run(args),
         Command::Upgrade(args) => control::run(args, app::order_upgrade),
         Command::Migrate(args) => store::migrate(args),
         Command::Token(command) => token::run(command),

@@ -1,13 +1,14 @@
 //! Log lines on stderr, for people or as JSON.
 
 use super::access;
+use super::journal;
 use super::labels::LogSource;
 use super::log_budget::LOG_BUDGET;
 use super::stderr::{self, STDERR};
 use crate::config::{LogFormat, LogSettings, log_filter};
 use arc_swap::ArcSwapOption;
 use env_logger::Target;
-use log::{Log, Metadata, Record, error};
+use log::{Level, Log, Metadata, Record, error};
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, LazyLock};
@@ -125,12 +126,21 @@ fn logger(level: &str, format: LogFormat, is_limited: bool) -> env_logger::Logge
     let mut builder = env_logger::Builder::new();
     builder.parse_filters(level);
     builder.target(Target::Pipe(Box::new(Tail { is_limited })));
-    if format == LogFormat::Json {
-        builder.format(|out, record| {
+    let to_journal = journal::reads_stderr();
+    match format {
+        LogFormat::Json => builder.format(move |out, record| {
             let time = out.timestamp_millis().to_string();
-            writeln!(out, "{}", json_line(record, &time))
-        });
-    }
+            let priority = journal::priority(record.level());
+            let priority = if to_journal { priority } else { "" };
+            writeln!(out, "{priority}{}", json_line(record, &time))
+        }),
+        LogFormat::Text if to_journal => builder.format(|out, record| {
+            let (level, target) = (record.level(), record.target());
+            let line = format!("[{level:<5} {target}] {}", record.args());
+            out.write_all(journal::prefixed(level, &line).as_bytes())
+        }),
+        LogFormat::Text => &mut builder,
+    };
     builder.build()
 }
 
@@ -158,9 +168,13 @@ pub fn set(settings: &LogSettings) {
     }
 }
 
-/// Writes a line to standard error at any level, after the lines of the log.
-pub fn say(line: &str) {
-    STDERR.push(format!("{line}\n").as_bytes());
+/// Writes lines to standard error whatever `log.level` is, after those of the log.
+pub fn say(level: Level, lines: &str) {
+    let text = match journal::reads_stderr() {
+        true => journal::prefixed(level, lines),
+        false => format!("{lines}\n"),
+    };
+    STDERR.push(text.as_bytes());
 }
 
 /// Waits, a second at most, until all lines are written: none is after the process has ended.

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod events;
 mod failures;
+mod journal;
 mod labels;
 mod log_budget;
 pub mod logging;

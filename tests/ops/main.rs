@@ -9,6 +9,7 @@ mod commands;
 mod config;
 mod crowd;
 mod documented;
+mod health;
 mod log_bytes;
 mod memory;
 mod packages;

@@ -61,6 +61,69 @@ fn contract_35_a_wrong_configuration_changes_nothing_and_says_why() {
     assert_eq!(upstream.heads(), 1);
 }
 
+/// What a process says of its last reload, by either way of asking for it.
+#[derive(Debug, PartialEq)]
+struct Said {
+    result: String,
+    detail: String,
+    configuration: String,
+    line: String,
+}
+
+#[test]
+fn contract_35_a_reload_says_the_same_whoever_asked_for_it() {
+    let upstream = Upstream::ok();
+    let good = upstream_at(&upstream);
+    let wrong = "upstream: {url: \"http://127.0.0.1:9\", timeout: soon}\n".to_owned();
+    let waiting = format!("{good}limits: {{threads: 3}}\n");
+    let stack = Stack::gateway().yaml(&good).start();
+    let process = stack.process.id() as i32;
+    let reloads = || {
+        ["ok", "failed"]
+            .map(|result| stack.metric(&format!("monitor_reloads_total{{result=\"{result}\"}}")))
+    };
+    let lines = || {
+        let stderr = stack.process.stderr();
+        let lines = stderr.lines().filter(|line| line.contains("reload"));
+        let lines = lines.filter_map(|line| Some(line.split_once(' ')?.1.to_owned()));
+        lines.collect::<Vec<_>>()
+    };
+    for (yaml, [ok, failed]) in [
+        (&wrong, [0.0, 1.0]),
+        (&good, [1.0, 0.0]),
+        (&waiting, [1.0, 0.0]),
+    ] {
+        std::fs::write(stack.configuration(), yaml).unwrap();
+        let said = [true, false].map(|by_command| {
+            let (before, known) = (reloads(), lines().len());
+            match by_command {
+                true => assert_eq!(
+                    order(&stack, "reload", "gateway").status.success(),
+                    ok == 1.0
+                ),
+                false => signal(process, "HUP"),
+            }
+            let expected = [before[0] + ok, before[1] + failed];
+            eventually("the reload is counted", || {
+                (reloads() == expected).then_some(())
+            });
+            let line = eventually("the reload is logged", || lines().get(known).cloned());
+            let status = stack.operations("/status").json();
+            let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+            Said {
+                result: text(&status["reload"]["result"]),
+                detail: text(&status["reload"]["detail"]),
+                configuration: text(&status["configuration"]),
+                line,
+            }
+        });
+        assert_eq!(said[0], said[1]);
+        let result = if ok == 1.0 { "ok" } else { "failed" };
+        assert_eq!(said[0].result, result);
+        assert!(said[0].line.contains(&said[0].detail), "{:?}", said[0]);
+    }
+}
+
 #[test]
 fn contract_35_what_only_a_new_process_can_change_is_named() {
     let upstream = Upstream::ok();

@@ -127,6 +127,95 @@ fn it_is_alive_without_descriptors() {
     assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
 }
 
+/// Names the stream of standard error as systemd does for the journal.
+const JOURNAL: &str = "export JOURNAL_STREAM=$(stat -L -c %d:%i /dev/fd/2)";
+
+#[test]
+fn lines_for_the_journal_have_their_priority_and_no_time() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml("log: {level: debug}");
+    let stack = stack.under(JOURNAL).start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    order(&stack, "reload", "gateway");
+    std::fs::write(stack.configuration(), "limits: {threads: many}\n").unwrap();
+    order(&stack, "reload", "gateway");
+    let stderr = stack.process.await_stderr("the second reload", |text| {
+        text.contains("limits.threads").then(|| text.to_owned())
+    });
+    let line = regex::Regex::new(r"^<([3467])>(?:\[([A-Z]+) +\S+\] )?(.*)$").unwrap();
+    let mut levels = std::collections::BTreeSet::new();
+    for text in stderr.lines() {
+        let found = line.captures(text).unwrap_or_else(|| panic!("{text}"));
+        let level = found.get(2).map(|level| level.as_str().to_owned());
+        levels.insert((found[1].to_owned(), level.clone().unwrap_or_default()));
+        assert!(
+            level.is_some() || found[3].contains("MONITOR_URL"),
+            "{text}"
+        );
+    }
+    let seen = |priority: &str, level: &str| levels.contains(&(priority.into(), level.into()));
+    assert!(seen("6", "INFO") && seen("4", ""), "{levels:?}\n{stderr}");
+    let failed = stderr.lines().find(|line| line.contains("limits.threads"));
+    assert!(failed.unwrap().starts_with("<3>[ERROR"), "{failed:?}");
+    for (priority, level) in &levels {
+        let expected = match level.as_str() {
+            "ERROR" => "3",
+            "WARN" | "" => "4",
+            "INFO" => "6",
+            _ => "7",
+        };
+        assert_eq!(priority, expected, "{level}");
+    }
+}
+
+#[test]
+fn json_lines_for_the_journal_have_their_priority_before_them() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml("log: {format: json}");
+    let stack = stack.under(JOURNAL).start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let line = stack.process.await_stderr("the line of the call", |text| {
+        let line = text
+            .lines()
+            .find(|line| line.contains("\"target\":\"access\""));
+        line.map(str::to_owned)
+    });
+    let json = line.strip_prefix("<6>").unwrap();
+    let json: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert!(json["time"].is_string(), "{line}");
+}
+
+#[test]
+fn lines_for_anything_but_the_journal_begin_with_their_time() {
+    let upstream = Upstream::ok();
+    let elsewhere = "export JOURNAL_STREAM=$(stat -L -c %d:%i /dev/null)";
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .under(elsewhere)
+        .start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let line = stack.process.await_stderr("the line of the call", |text| {
+        let line = text.lines().find(|line| line.contains("access]"));
+        line.map(str::to_owned)
+    });
+    let timed = regex::Regex::new(r"^\[\d{4}-\d\d-\d\dT").unwrap();
+    assert!(timed.is_match(&line), "{line}");
+}
+
+#[test]
+fn a_start_that_fails_is_an_error_in_the_journal() {
+    let failing = Stack::gateway().yaml("limits: {threads: many}\nupstream: {timeout: soon}");
+    let (status, stderr) = failing.under(JOURNAL).refused();
+    assert_eq!(status.code(), Some(2));
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert!(lines.len() > 1, "{stderr}");
+    assert!(lines.iter().all(|line| line.starts_with("<3>")), "{stderr}");
+}
+
 /// The units as they are shipped, and with this program in the place of the installed one.
 fn units() -> Vec<(String, Arc<Folder>)> {
     let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd");

@@ -99,6 +99,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
     let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
         // §1.9: logged whatever the log level is.
         logging::say(
+            log::Level::Warn,
             "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled",
         );
         Backend::default()

@@ -185,6 +185,7 @@ impl Serving {
             upgrades: upgrades.clone(),
             reloads: self.reloads.clone(),
             sockets: self.context.sockets.clone(),
+            operations: self.operations.address,
         };
         if let Err(error) = control.open(&self.context.control) {
             warn!(

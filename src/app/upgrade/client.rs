@@ -62,6 +62,14 @@ pub fn order_reload(data_dir: &Path, role: Role) -> Result<String> {
     order(&socket_path(data_dir, role), "reload", READY)
 }
 
+/// The address of the operations listener of the running process of this data folder.
+///
+/// # Errors
+/// When none runs, or it is of a version that does not tell it.
+pub(crate) fn order_operations(data_dir: &Path, role: Role) -> Result<String> {
+    order(&socket_path(data_dir, role), "operations", PING)
+}
+
 /// Sends a command and returns the answer.
 ///
 /// # Errors

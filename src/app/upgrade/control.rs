@@ -9,6 +9,7 @@ use crate::app::reload::Reloads;
 use anyhow::{Context, Result, bail};
 use std::fs::{Metadata, Permissions};
 use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -26,6 +27,8 @@ pub(crate) struct ControlServer {
     pub(crate) upgrades: Arc<Upgrades>,
     pub(crate) reloads: Arc<Reloads>,
     pub(crate) sockets: Sockets,
+    /// The operations listener.
+    pub(crate) operations: SocketAddr,
 }
 
 impl ControlServer {
@@ -76,6 +79,7 @@ impl ControlServer {
             }
             // A check whether a process is running.
             "ping" => Ok(writeln!(stream, "ok: here")?),
+            "operations" => Ok(writeln!(stream, "ok: {}", self.operations)?),
             "reload" => {
                 let said = self.reloads.reload()?;
                 Ok(writeln!(stream, "ok: {said}")?)

@@ -21,6 +21,7 @@ mod line;
 mod start;
 mod transfer;
 
+pub(crate) use client::order_operations;
 pub(crate) use client::socket_path;
 pub use client::{order_reload, order_upgrade, running_role};
 pub(crate) use control::{ControlServer, close, is_deserted};

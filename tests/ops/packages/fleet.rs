@@ -182,3 +182,37 @@ fn the_services_of_the_fleet_may_write_nothing_but_their_volume() {
         }
     }
 }
+
+/// Runs the program as a probe does, where no process runs; a command that it does not know is refused with 2.
+#[track_caller]
+fn probe_finds_nobody(arguments: &[&str]) {
+    let folder = support::stack::Folder::new();
+    let probe = Command::new(env!("CARGO_BIN_EXE_monitor"))
+        .args(arguments)
+        .env_clear()
+        .env("MONITOR_DATA_DIR", folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&probe.stderr);
+    assert_eq!(probe.status.code(), Some(1), "{said}");
+    assert!(said.contains("no running monitor found"), "{said}");
+}
+
+#[test]
+fn the_image_and_the_services_of_the_fleet_are_probed_without_a_shell() {
+    let probes = instructions("HEALTHCHECK");
+    let (_, command) = probes[0].split_once("CMD ").unwrap();
+    let words: Vec<String> = serde_json::from_str(command).unwrap();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert_eq!(words[0], "/usr/bin/monitor");
+    probe_finds_nobody(&words[1..]);
+    let text = fleet();
+    let documents = Yaml::load_from_str(&text).unwrap();
+    let services = get(&documents[0], "services");
+    for role in ["analysis", "gateway"] {
+        let probe = get(get(services, role), "healthcheck");
+        let words = texts(get(probe, "test"));
+        assert_eq!(words[..2], ["CMD", "/usr/bin/monitor"]);
+        probe_finds_nobody(&words[2..]);
+    }
+}

@@ -1,0 +1,44 @@
+//! `monitor health`: whether a running process is well, by its exit code. For images without a shell.
+
+use super::control::ControlArgs;
+use super::failure::Failure;
+use super::output::print;
+use crate::app;
+use clap::Args;
+use std::time::Duration;
+use url::Url;
+
+#[derive(Debug, Args)]
+pub(super) struct HealthArgs {
+    /// Address to ask; by default /readyz on the operations listener of the running process.
+    #[arg(value_name = "URL")]
+    url: Option<Url>,
+    /// Ask /livez instead: whether the process answers, whatever state it is in.
+    #[arg(long, conflicts_with = "url")]
+    live: bool,
+    /// How long to wait for the answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=300))]
+    timeout: u64,
+    #[command(flatten)]
+    process: ControlArgs,
+}
+
+/// Prints the answer in one line.
+///
+/// # Errors
+/// When the answer is no success, or none comes.
+pub(super) fn run(args: HealthArgs) -> Result<(), Failure> {
+    let path = match args.live {
+        true => "/livez",
+        false => "/readyz",
+    };
+    let url = match args.url {
+        Some(url) => url,
+        None => {
+            let (data_dir, role) = args.process.running()?;
+            app::health_url(&data_dir, role, path)?
+        }
+    };
+    let said = app::check_health(&url, Duration::from_secs(args.timeout))?;
+    print(format!("{said}\n").as_bytes())
+}
