@@ -22,6 +22,7 @@ mod successor;
 mod systemd;
 mod tls;
 mod tls_spoken;
+mod trace_attributes;
 mod traces;
 mod upgrade;
 mod upgrade_http2;

@@ -61,12 +61,12 @@ pub(crate) fn await_spans(collector: &Upstream, count: usize) -> Vec<Value> {
 
 /// The span of that kind: 1 internal, 2 server, 3 client.
 #[track_caller]
-fn of_kind(spans: &[Value], kind: u64) -> &Value {
+pub(crate) fn of_kind(spans: &[Value], kind: u64) -> &Value {
     let found = spans.iter().find(|span| span["kind"] == kind);
     found.unwrap_or_else(|| panic!("no span of kind {kind} in {spans:?}"))
 }
 
-fn attribute<'s>(span: &'s Value, name: &str) -> &'s Value {
+pub(crate) fn attribute<'s>(span: &'s Value, name: &str) -> &'s Value {
     let all = span["attributes"].as_array().expect("attributes");
     let found = all.iter().find(|attribute| attribute["key"] == name);
     let value = found.and_then(|found| found["value"].as_object());

@@ -2,7 +2,7 @@
 //! of OpenTelemetry's conventions for generative AI. No span holds a prompt, an answer, a key or a user.
 
 use super::clock::CallClock;
-use super::trace::{AnswerMetadata, CallTrace, CheckSpan, SpanData};
+use super::trace::{AnswerMetadata, CallTrace, CheckSpan, RequestMetadata, SpanData};
 use crate::config::BaseUrl;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::CallEnded;
@@ -40,12 +40,12 @@ pub(crate) fn export(mut trace: CallTrace, call: &CallEnded<'_>, clock: &CallClo
     if let Some(span) = builder.upstream(&trace, &spans, clock) {
         spans.tracer.end(span);
     }
-    spans.tracer.end(builder.server(&trace));
+    spans.tracer.end(builder.server(&trace, &spans));
 }
 
 impl SpanBuilder<'_> {
     /// The call as the client sees it.
-    fn server(&self, trace: &CallTrace) -> Span {
+    fn server(&self, trace: &CallTrace, spans: &SpanData) -> Span {
         let call = self.call;
         let route = path(call.route);
         let name = match route {
@@ -57,6 +57,9 @@ impl SpanBuilder<'_> {
         span.parent = trace.caller.map(|caller| caller.span);
         span.tell("http.request.method", Some(trace.method));
         span.tell("http.route", route);
+        // Of a path outside the route table nothing is told: it may hold any text.
+        span.tell("url.path", route);
+        span.tell("url.scheme", Some(spans.request.scheme()));
         span.tell("http.response.status_code", status(call.status));
         span.tell("monitor.request_id", Some(call.request_id.to_owned()));
         span.tell("monitor.outcome", Some(call.outcome.as_str()));
@@ -90,6 +93,7 @@ impl SpanBuilder<'_> {
             span.tell("gen_ai.provider.name", Some(provider));
             span.tell("gen_ai.request.model", trace.model.clone());
             span.tell("gen_ai.request.stream", trace.streams.then_some(true));
+            add_request(&mut span, &spans.request);
         }
         if let Some(answer) = &spans.answer {
             add_answer(&mut span, answer);
@@ -155,17 +159,30 @@ impl SpanBuilder<'_> {
             kind,
             from: wall_time(time.start),
             to: wall_time(time.end),
-            attributes: Vec::with_capacity(16),
+            attributes: Vec::with_capacity(24),
             failed: false,
         }
     }
 }
 
+fn add_request(span: &mut Span, request: &RequestMetadata) {
+    span.tell("gen_ai.conversation.id", request.conversation.clone());
+    span.tell("gen_ai.request.max_tokens", request.max_tokens);
+    span.tell("gen_ai.request.temperature", request.temperature);
+    span.tell("gen_ai.request.top_p", request.top_p);
+}
+
 fn add_answer(span: &mut Span, answer: &AnswerMetadata) {
     let usage = answer.usage.unwrap_or_default();
+    let reasons = &answer.finish_reasons;
+    let reasons = (!reasons.is_empty()).then(|| reasons.clone());
+    span.tell("gen_ai.response.id", answer.id.clone());
+    span.tell("gen_ai.response.finish_reasons", reasons);
     span.tell("gen_ai.response.model", answer.model.clone());
     span.tell("gen_ai.usage.input_tokens", usage.prompt_tokens);
     span.tell("gen_ai.usage.output_tokens", usage.completion_tokens);
+    let cached = usage.prompt_tokens_details.cached_tokens;
+    span.tell("gen_ai.usage.cache_read.input_tokens", cached);
 }
 
 fn add_address(span: &mut Span, url: &BaseUrl) {

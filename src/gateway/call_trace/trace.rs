@@ -2,7 +2,7 @@
 //! other call carries a null pointer.
 
 use super::clock::CallClock;
-use crate::gateway::headers;
+use crate::gateway::headers::{self, Extensions};
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::ModelServer;
 use crate::observe::access::AccessLine;
@@ -11,10 +11,12 @@ use crate::observe::trace::{SpanId, TraceContext, Tracer};
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method};
 use monitor_model::{AppMode, Stage};
+use monitor_wire::json::{Chat, answer_end};
 use monitor_wire::sse;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::RequestHeader;
+use sha2::{Digest as _, Sha256};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -23,8 +25,10 @@ use uuid::Uuid;
 /// W3C Trace Context.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// The longest reported model name in bytes; the client or the upstream chose it.
-const LONGEST_MODEL: usize = 128;
+/// The longest reported text in bytes, such as the name of a model; the client or the upstream chose it.
+const LONGEST_TEXT: usize = 128;
+/// The most choices whose ends are reported.
+const MOST_REASONS: usize = 16;
 
 /// The report of one call.
 pub(crate) struct CallTrace {
@@ -48,6 +52,7 @@ pub(super) struct SpanData {
     /// The span of the upstream call.
     pub(super) upstream: SpanId,
     pub(super) checks: Vec<CheckSpan>,
+    pub(super) request: RequestMetadata,
     pub(super) answer: Option<Box<AnswerMetadata>>,
     /// The model server that was called last.
     pub(super) server: Option<Arc<ModelServer>>,
@@ -62,9 +67,24 @@ pub(super) struct CheckSpan {
     pub(super) outcome: &'static str,
 }
 
+/// What a request asks of the model, and the conversation that it belongs to.
+#[derive(Default)]
+pub(super) struct RequestMetadata {
+    /// The connection of the client is encrypted.
+    pub(super) is_tls: bool,
+    /// A hash of X-Session-Id: the client may put anything there, a name too.
+    pub(super) conversation: Option<String>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) temperature: Option<f64>,
+    pub(super) top_p: Option<f64>,
+}
+
 /// What an answer says about itself.
+#[derive(Default)]
 pub(crate) struct AnswerMetadata {
+    pub(super) id: Option<String>,
     pub(super) model: Option<String>,
+    pub(super) finish_reasons: Vec<String>,
     pub(super) usage: Option<sse::Usage>,
 }
 
@@ -99,6 +119,7 @@ impl CallTrace {
                 tracer: tracer.clone(),
                 upstream: SpanId::random(),
                 checks: Vec::new(),
+                request: RequestMetadata::of_connection(session),
                 answer: None,
                 server: None,
                 snapshot: snapshot.clone(),
@@ -112,10 +133,13 @@ impl CallTrace {
     }
 
     /// Sets what the request asks for. A monitored call is async until [`Self::set_mode`] says otherwise.
-    pub(crate) fn set_request(&mut self, model: Option<String>, streams: bool) {
-        self.model = model.map(truncated);
-        self.streams = streams;
+    pub(crate) fn set_request(&mut self, chat: Chat<'_>, headers: &HeaderMap) {
+        self.model = chat.model().map(truncated);
+        self.streams = chat.wants_stream();
         self.mode = Some(AppMode::Async);
+        if let Some(spans) = self.sampled() {
+            spans.request.read(chat, headers);
+        }
     }
 
     pub(crate) fn set_mode(&mut self, mode: AppMode) {
@@ -205,14 +229,79 @@ impl CallTrace {
     }
 }
 
-impl AnswerMetadata {
-    /// A long model name is truncated.
-    pub(crate) fn new(model: Option<String>, usage: Option<sse::Usage>) -> Self {
+impl RequestMetadata {
+    fn of_connection(session: &ServerSession) -> Self {
+        let digest = session.digest();
         Self {
-            model: model.map(truncated),
-            usage,
+            is_tls: digest.is_some_and(|digest| digest.ssl_digest.is_some()),
+            ..Self::default()
         }
     }
+
+    /// The attribute `url.scheme`.
+    pub(super) fn scheme(&self) -> &'static str {
+        match self.is_tls {
+            true => "https",
+            false => "http",
+        }
+    }
+
+    fn read(&mut self, chat: Chat<'_>, headers: &HeaderMap) {
+        let whole = |name| chat.number(name).filter(|number| number.fract() == 0.0);
+        // The older name is that of models before reasoning.
+        let most = whole("max_completion_tokens").or_else(|| whole("max_tokens"));
+        self.max_tokens = most.filter(|most| *most >= 0.0).map(|most| most as u64);
+        self.temperature = chat.number("temperature");
+        self.top_p = chat.number("top_p");
+        self.conversation = Extensions::of(headers).session_id.map(|id| hashed(&id));
+    }
+}
+
+impl AnswerMetadata {
+    /// Of a whole answer, whose body this is.
+    pub(crate) fn of_completion(
+        body: &[u8],
+        model: Option<String>,
+        usage: Option<sse::Usage>,
+    ) -> Self {
+        let end = answer_end(body, MOST_REASONS);
+        Self {
+            id: end.id,
+            model,
+            finish_reasons: end.finish_reasons,
+            usage,
+        }
+        .bounded()
+    }
+
+    /// Of a stream that has ended.
+    pub(crate) fn of_stream(text: &sse::Accumulator) -> Self {
+        let reasons = text.finish_reasons().take(MOST_REASONS);
+        Self {
+            id: text.id().map(str::to_owned),
+            model: text.model().map(str::to_owned),
+            finish_reasons: reasons.map(|(_, reason)| reason.to_owned()).collect(),
+            usage: text.usage(),
+        }
+        .bounded()
+    }
+
+    /// Long texts are truncated: the model server chose them.
+    fn bounded(self) -> Self {
+        Self {
+            id: self.id.map(truncated),
+            model: self.model.map(truncated),
+            finish_reasons: self.finish_reasons.into_iter().map(truncated).collect(),
+            ..self
+        }
+    }
+}
+
+/// The first 32 hexadecimal digits of its SHA-256.
+fn hashed(id: &str) -> String {
+    let digest = Sha256::digest(id.as_bytes());
+    let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
+    digits.collect()
 }
 
 /// The trace that a request says it belongs to; None where several headers name one,
@@ -229,7 +318,7 @@ fn caller(headers: &HeaderMap) -> Option<TraceContext> {
 }
 
 fn truncated(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(LONGEST_MODEL));
+    text.truncate(text.floor_char_boundary(LONGEST_TEXT));
     text
 }
 

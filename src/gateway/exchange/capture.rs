@@ -283,10 +283,7 @@ fn captured_stream(parser: &sse::Parser, text: &sse::Accumulator, metadata: bool
         incomplete: gap || text.is_truncated(),
         text: text.text(),
         part_breaks: Vec::new(),
-        metadata: metadata.then(|| {
-            let model = text.model().map(str::to_owned);
-            Box::new(AnswerMetadata::new(model, text.usage()))
-        }),
+        metadata: metadata.then(|| Box::new(AnswerMetadata::of_stream(text))),
     }
 }
 
@@ -303,7 +300,7 @@ fn read_completion(bytes: &[u8], metadata: bool) -> (Captured, Option<Range<usiz
     let metadata = metadata.then(|| {
         let text = usage.clone().and_then(|span| bytes.get(span));
         let usage = text.and_then(|text| serde_json::from_slice(text).ok());
-        Box::new(AnswerMetadata::new(answer.model, usage))
+        Box::new(AnswerMetadata::of_completion(bytes, answer.model, usage))
     });
     let captured = Captured {
         text: answer.text,

@@ -71,7 +71,7 @@ async fn handle(
     };
     if let Some(trace) = &mut ctx.trace {
         let chat = json::Chat::read(&body.bytes, &scan);
-        trace.set_request(chat.model(), chat.wants_stream());
+        trace.set_request(chat, &session.req_header().headers);
     }
     let parsed = ParsedBody { body, scan };
     let decision = match heavy(length, || decide::admit(snapshot, session, ctx, parsed)) {

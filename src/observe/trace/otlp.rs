@@ -74,6 +74,10 @@ fn attribute(Attribute { name, value }: &Attribute) -> Json {
         Value::Number(number) => json!({"intValue": number.to_string()}),
         Value::Fraction(number) => json!({"doubleValue": number}),
         Value::Flag(flag) => json!({"boolValue": flag}),
+        Value::Texts(texts) => {
+            let texts = texts.iter().map(|text| json!({"stringValue": text}));
+            json!({"arrayValue": {"values": texts.collect::<Vec<_>>()}})
+        }
     };
     json!({"key": name, "value": value})
 }

@@ -43,7 +43,7 @@ pub enum SpanKind {
 pub struct Attribute {
     /// The name in the OpenTelemetry conventions.
     pub name: &'static str,
-    /// The value, of one of four kinds.
+    /// The value, of one of five kinds.
     pub value: Value,
 }
 
@@ -58,6 +58,8 @@ pub enum Value {
     Fraction(f64),
     /// Yes or no.
     Flag(bool),
+    /// A list of texts.
+    Texts(Vec<String>),
 }
 
 impl Span {
@@ -79,6 +81,12 @@ impl From<&'static str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Text(text.into())
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(texts: Vec<String>) -> Self {
+        Self::Texts(texts)
     }
 }
 

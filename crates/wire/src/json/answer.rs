@@ -54,6 +54,33 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     })
 }
 
+/// What a completion says about itself besides its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerEnd {
+    /// Its `id`, when it is a string.
+    pub id: Option<String>,
+    /// Why each choice ended, in their order, as far as it is known.
+    pub finish_reasons: Vec<String>,
+}
+
+/// Reads `id` and the finish reasons of a `chat.completion` body; nothing of a body that is not JSON. At most
+/// `most` reasons are read.
+pub fn answer_end(body: &[u8], most: usize) -> AnswerEnd {
+    let Ok(scan) = scan(body) else {
+        return AnswerEnd::default();
+    };
+    let text = |view: View<'_>| view.text().map(|text| text.into_owned());
+    let id = scan.members_named(body, "id").last();
+    let choices = scan.members_named(body, "choices").last();
+    let choices = choices.map(|choices| View::new(body, choices.value).elements());
+    let reasons = choices.into_iter().flatten();
+    let reasons = reasons.filter_map(|choice| text(choice.named("finish_reason").last()?));
+    AnswerEnd {
+        id: id.and_then(|id| text(View::new(body, id.value))),
+        finish_reasons: reasons.take(most).collect(),
+    }
+}
+
 /// Where a text of an answer stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerLiteral {

@@ -54,6 +54,19 @@ impl<'a> Chat<'a> {
         model.text().map(|text| text.into_owned())
     }
 
+    /// A top-level number, such as `temperature`; None when it is missing or none. The last duplicate counts.
+    pub fn number(&self, name: &'a str) -> Option<f64> {
+        let member = self.scan.members_named(self.body, name).last()?;
+        let digits = self.body.get(member.value)?;
+        let is_number = member.kind == Kind::Number;
+        let number: f64 = std::str::from_utf8(digits)
+            .ok()
+            .filter(|_| is_number)?
+            .parse()
+            .ok()?;
+        number.is_finite().then_some(number)
+    }
+
     /// `metadata.request_id` when it is a string (§2.4). The last duplicates count.
     pub fn request_id(&self) -> Option<String> {
         let metadata = self.views("metadata").last()?;

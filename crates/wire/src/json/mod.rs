@@ -18,7 +18,7 @@ mod scan;
 mod text;
 mod view;
 
-pub use answer::{Answer, AnswerLiteral, answer_literals, answer_text};
+pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
 pub use content::{ContentLiterals, content_literals};

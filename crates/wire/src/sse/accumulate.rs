@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 pub struct Accumulator {
     budget: Budget,
     choices: BTreeMap<u64, ChoiceText>,
+    id: Option<String>,
     model: Option<String>,
     usage: Option<Usage>,
     done: bool,
@@ -24,6 +25,7 @@ impl Accumulator {
         Self {
             budget: Budget::new(max_text_bytes),
             choices: BTreeMap::new(),
+            id: None,
             model: None,
             usage: None,
             done: false,
@@ -46,6 +48,9 @@ impl Accumulator {
         };
         self.error_seen |= chunk.error.is_some();
         self.usage = value(chunk.usage).or(self.usage);
+        if self.id.is_none() {
+            self.id = text(chunk.id).map(|id| short(&id));
+        }
         if self.model.is_none() {
             self.model = text(chunk.model).map(|model| short(&model));
         }
@@ -70,6 +75,11 @@ impl Accumulator {
         self.choices
             .iter()
             .filter_map(|(index, choice)| Some((*index, choice.finish_reason.as_deref()?)))
+    }
+
+    /// The answer's `id`, when it has one.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// The model that answered, when it is named.
@@ -330,6 +340,7 @@ mod tests {
             prompt_tokens: Some(3),
             completion_tokens: Some(4),
             total_tokens: Some(7),
+            ..Usage::default()
         };
         assert_eq!(answer.usage(), Some(usage));
         assert_eq!(

@@ -21,6 +21,8 @@ pub(super) trait KnownNames {
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
+    pub(super) id: Part<'a>,
+    #[serde(borrow)]
     pub(super) choices: Part<'a>,
     #[serde(borrow)]
     pub(super) model: Part<'a>,
@@ -112,6 +114,23 @@ pub struct Usage {
     pub completion_tokens: Option<u64>,
     /// Prompt and completion tokens together.
     pub total_tokens: Option<u64>,
+    /// What the tokens of the request were.
+    #[serde(default, deserialize_with = "details")]
+    pub prompt_tokens_details: PromptTokensDetails,
+}
+
+/// Parts of the tokens of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct PromptTokensDetails {
+    /// Tokens that the model server had in its cache.
+    pub cached_tokens: Option<u64>,
+}
+
+/// Details of another shape count as none: the tokens beside them stay readable.
+fn details<'de, D: Deserializer<'de>>(source: D) -> Result<PromptTokensDetails, D::Error> {
+    let raw = Option::<Box<RawValue>>::deserialize(source)?;
+    let known = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    Ok(known.unwrap_or_default())
 }
 
 /// A value without borrowed parts, None when it is of another type.
