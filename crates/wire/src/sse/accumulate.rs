@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub struct Accumulator {
     budget: Budget,
     choices: BTreeMap<u64, ChoiceText>,
-    id: Option<String>,
-    model: Option<String>,
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
     usage: Option<Usage>,
     done: bool,
     error_seen: bool,
@@ -49,10 +49,10 @@ impl Accumulator {
         self.error_seen |= chunk.error.is_some();
         self.usage = value(chunk.usage).or(self.usage);
         if self.id.is_none() {
-            self.id = text(chunk.id).map(|id| short(&id));
+            self.id = text(chunk.id).map(|id| short(&id).into());
         }
         if self.model.is_none() {
-            self.model = text(chunk.model).map(|model| short(&model));
+            self.model = text(chunk.model).map(|model| short(&model).into());
         }
         for (place, choice) in (0..).zip(self.list(chunk.choices)) {
             self.choice(place, choice);
