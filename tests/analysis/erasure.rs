@@ -39,12 +39,7 @@ fn an_erased_user_leaves_counts_and_a_tombstone_only() {
     assert!(records(&stack, "user_id=anna").is_empty());
     let late = analyse(&stack, "write to a@example.org", json!({"user_id": "anna"}));
     assert_eq!(late["dataclean"]["flagged"], true);
-    assert!(
-        late["warnings"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("erased: ")
-    );
+    assert_eq!(late["warnings"][0]["code"], "user_erased");
     assert!(records(&stack, "user_id=anna").is_empty());
     let audit = stack.analysis("/audit?action=records.erase", KEY).json();
     assert_eq!(audit["entries"][0]["target"], receipt["tombstone_id"]);

@@ -236,7 +236,13 @@ fn contract_26_what_is_asked_for_and_not_there_is_partial_success() {
     let answer = check(&stack, RESPONSE, "x", &rules);
     assert_eq!(answer["errors"], json!([]));
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
-    assert!(answer["warnings"][0].as_str().unwrap().contains("custom"));
+    assert_eq!(answer["warnings"][0]["code"], "policies_ignored");
+    assert!(
+        answer["warnings"][0]["message"]
+            .as_str()
+            .unwrap()
+            .contains("custom")
+    );
 }
 
 #[test]

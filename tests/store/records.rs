@@ -2,6 +2,7 @@
 
 use monitor_model::{
     ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
+    Warning, WarningCode,
 };
 use monitor_store::{
     NewRecord, RecordFilter, SessionFilter, SessionPage, StoreError, StoredRecord,
@@ -26,7 +27,7 @@ fn full(bed: &Bed) -> NewRecord {
     let answer = &mut record.answer;
     answer.status = Status::PartialSuccess;
     answer.errors = vec!["guardrails: the stage failed".to_owned()];
-    answer.warnings = vec!["a warning".to_owned()];
+    answer.warnings = vec![Warning::new(WarningCode::UnknownField, "a warning")];
     answer.tokens.count = 12;
     answer.tokens.usage_severity = Some(Severity::High);
     answer.guardrails.flagged = true;

@@ -1,6 +1,7 @@
 //! Request and response of the analysis API (§2.7, §2.9, CONTRACT 28 and 37).
 
 use super::ids::RecordId;
+use super::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -128,7 +129,7 @@ pub struct AnalysisResponse {
     /// Things the caller should know that are no errors.
     #[serde(default)]
     #[schema(required = true)]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// The time each stage took, in microseconds.
     #[serde(default)]
     #[schema(required = true)]

@@ -13,6 +13,7 @@ mod secret;
 mod settings;
 mod spans;
 mod stored_id;
+mod warning;
 
 pub use analysis::{
     AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
@@ -35,6 +36,7 @@ pub use secret::Secret;
 pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};
 pub use spans::Span;
 pub use stored_id::{LONGEST_ID, stored_id};
+pub use warning::{Warning, WarningCode};
 
 /// The key of `additional_parameters` that tells where in a message a line feed stands between two of its
 /// parts, in Unicode code points (CONTRACT 42).

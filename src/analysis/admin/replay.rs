@@ -14,7 +14,9 @@ use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_detect::rules::CustomPolicy;
 use monitor_detect::{Compiled, Rules};
-use monitor_model::{AnalysisResponse, ApplicationId, Policy, RecordId, Stage};
+use monitor_model::{
+    AnalysisResponse, ApplicationId, Policy, RecordId, Stage, Warning, WarningCode,
+};
 use monitor_store::{RecordFilter, StoreError, StoredRecord};
 use serde::Serialize;
 use serde_json::Value;
@@ -115,7 +117,8 @@ struct SecondVerdict {
 }
 
 /// The warning of an explanation whose rulings are copied.
-const NOT_ASKED: &str = "custom_policy: the rulings are copied from the record, no judge was asked";
+const NOT_ASKED: &str =
+    "the verdicts on custom policies are copied from the record, no judge was asked";
 
 /// The custom policies of the versions that a page of records was analyzed by, each read once.
 #[derive(Default)]
@@ -173,7 +176,8 @@ impl Admin {
         }) = self.analyze_again(&record, &judge.rules, policies).await?
         {
             if !answer.custom_policy.policies.is_empty() {
-                answer.warnings.push(NOT_ASKED.to_owned());
+                let warning = Warning::new(WarningCode::JudgeNotAsked, NOT_ASKED);
+                answer.warnings.push(warning);
             }
             let now = verdict(&answer, record.summary.stage, judge.policy.as_ref());
             let was = Verdict {

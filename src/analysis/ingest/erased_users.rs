@@ -2,11 +2,11 @@
 //! error would make the gateway move the record to its dead letters, text and all.
 
 use super::measures::StoreTimer;
-use monitor_model::AnalysisResponse;
+use monitor_model::{AnalysisResponse, Warning, WarningCode};
 use monitor_store::{Durable, StoreError};
 
-/// The warning in a verdict whose record was not stored.
-pub(crate) const WARNING: &str = "erased: this user's records were erased, nothing was stored";
+/// What a verdict says whose record was not stored.
+const NOT_STORED: &str = "this user's records were erased, nothing was stored";
 
 /// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
 pub(super) fn answer_of_insert(
@@ -16,10 +16,13 @@ pub(super) fn answer_of_insert(
     match stored {
         Ok(None) => Ok(own),
         Ok(Some(earlier)) => Ok(*earlier),
-        Err(StoreError::Erased) => Ok(AnalysisResponse {
-            warnings: [own.warnings, vec![WARNING.to_owned()]].concat(),
-            ..own
-        }),
+        Err(StoreError::Erased) => {
+            let warning = Warning::new(WarningCode::UserErased, NOT_STORED);
+            Ok(AnalysisResponse {
+                warnings: [own.warnings, vec![warning]].concat(),
+                ..own
+            })
+        }
         Err(error) => Err(error),
     }
 }

@@ -5,7 +5,7 @@ use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::direction::{dataclean_fields, guardrails_fields, policies};
 use crate::analysis::rules::document::{Object, Problems};
 use monitor_detect::{Compiled, Rules};
-use monitor_model::Stage;
+use monitor_model::{Stage, Warning, WarningCode};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,13 +21,13 @@ const INLINE: &str = "validation_config.inline";
 pub(crate) struct Validation {
     stage: Stage,
     rules: Rules,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 /// Compiled rules of a request.
 pub(crate) struct InlineRules {
     pub(crate) rules: Arc<Compiled>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Validation {
@@ -62,8 +62,9 @@ impl Validation {
         let mut rules = rules.unwrap_or_default();
         if stage == Stage::PostCall && !rules.custom_policies.is_empty() {
             rules.custom_policies.clear();
-            warnings.push(format!(
-                "{INLINE}.custom: ignored, custom policies are for user messages only"
+            warnings.push(Warning::new(
+                WarningCode::PoliciesIgnored,
+                format!("{INLINE}.custom: ignored, custom policies are for user messages only"),
             ));
         }
         problems.or(Self {
@@ -86,7 +87,7 @@ impl InlineRules {
 #[derive(Default)]
 struct ConfigReader {
     problems: Problems,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl ConfigReader {
@@ -147,8 +148,11 @@ impl ConfigReader {
 
     fn warn_unknown(&mut self, fields: &Object<'_>, known: &[&str]) {
         let unknown = fields.unknown(known).into_iter().take(MOST_WARNINGS);
-        self.warnings
-            .extend(unknown.map(|path| format!("{path}: not known, ignored")));
+        let warning = |path| {
+            let message = format!("{path}: not known, ignored");
+            Warning::new(WarningCode::UnknownField, message)
+        };
+        self.warnings.extend(unknown.map(warning));
     }
 }
 
@@ -289,9 +293,14 @@ mod tests {
         assert_eq!(
             validation.warnings,
             [
-                "validation_config.inline.dataclean.pattern: not known, ignored",
-                "validation_config.inline.custom: ignored, custom policies are for user messages \
-                 only"
+                Warning::new(
+                    WarningCode::UnknownField,
+                    "validation_config.inline.dataclean.pattern: not known, ignored"
+                ),
+                Warning::new(
+                    WarningCode::PoliciesIgnored,
+                    "validation_config.inline.custom: ignored, custom policies are for user messages only"
+                )
             ]
         );
     }

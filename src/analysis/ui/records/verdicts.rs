@@ -106,11 +106,13 @@ pub(crate) fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
 fn remarks(view: &View, answer: &AnalysisResponse) -> Markup {
     let r = view.r();
     html! {
-        @for (title, texts) in [(r.not_checked, &answer.errors), (r.warnings, &answer.warnings)] {
-            @if !texts.is_empty() {
-                h3 { (title) }
-                ul { @for text in texts { li { (view.t.tell(text)) } } }
-            }
+        @if !answer.errors.is_empty() {
+            h3 { (r.not_checked) }
+            ul { @for text in &answer.errors { li { (view.t.tell(text)) } } }
+        }
+        @if !answer.warnings.is_empty() {
+            h3 { (r.warnings) }
+            ul { @for warning in &answer.warnings { li { (view.t.tell(&warning.message)) } } }
         }
     }
 }
