@@ -54,6 +54,7 @@ mod spool_faults;
 mod spool_keys;
 mod startup;
 mod status;
+mod store_full;
 mod store_outage;
 mod streams;
 mod strip;

@@ -285,14 +285,14 @@ fn the_spools_files_are_for_their_owner_only() {
 }
 
 /// A small file system in memory; None where this process may not mount one.
-struct Small(std::path::PathBuf);
+pub(crate) struct Small(pub(crate) std::path::PathBuf);
 
 impl Small {
-    fn mount(folder: &Folder) -> Self {
+    pub(crate) fn mount(folder: &Folder, size: &str) -> Self {
         let path = folder.path().join("small");
         std::fs::create_dir_all(&path).unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=256k", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
             .arg(&path)
             .output()
             .unwrap();
@@ -312,7 +312,7 @@ impl Drop for Small {
 #[ignore = "needs the right to mount a file system"]
 fn contract_23_a_full_disk_costs_no_call_and_no_record_once_it_is_free_again() {
     let folder = Folder::new();
-    let disk = Small::mount(&folder);
+    let disk = Small::mount(&folder, "256k");
     // More than the page that a file of this system may have left.
     let long = format!(
         r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#,

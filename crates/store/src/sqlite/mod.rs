@@ -14,5 +14,6 @@ mod store;
 mod tests;
 mod values;
 mod writer;
+mod writing_connection;
 
 pub use store::SqliteStore;

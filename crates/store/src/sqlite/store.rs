@@ -4,6 +4,7 @@ use super::migrate;
 use super::priority;
 use super::settings::SettingsWatch;
 use super::writer::Writer;
+use super::writing_connection::WritingConnection;
 use crate::engine::{Migrated, PoolFigures, StoreEngine, StoreFacts};
 use crate::error::StoreError;
 use async_trait::async_trait;
@@ -64,14 +65,18 @@ impl SqliteStore {
         };
         private_file(path).map_err(|error| failed(error.to_string()))?;
         let options = options(path);
-        let connection = writing(options.clone()).connect().await;
+        let writing = writing(options.clone());
+        let connection = writing.connect().await;
         let connection = connection.map_err(|error| failed(error.to_string()))?;
         let (connection, migrated) = migrated(connection).await?;
         priority::lower_writer_priority();
         Ok(Self {
             readers: readers(options),
             migrated,
-            writer: Writer::start(connection),
+            writer: Writer::start(WritingConnection::new(
+                connection,
+                writing.foreign_keys(true),
+            )),
             policy_written: watch::Sender::new(()),
             settings_watch: SettingsWatch::new(),
         })

@@ -4,6 +4,7 @@
 //! batch inserts them together.
 
 use super::records::insert::{self, Inserted};
+use super::writing_connection::WritingConnection;
 use crate::error::StoreError;
 use crate::sql::records::EncodedRecord;
 use futures_util::future::BoxFuture;
@@ -137,7 +138,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the task on the calling runtime.
-    pub(super) fn start(connection: SqliteConnection) -> Self {
+    pub(super) fn start(connection: WritingConnection) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let task = tokio::spawn(run(connection, queue));
         Self {
@@ -236,17 +237,22 @@ impl Writer {
 }
 
 /// Ends when every sender is gone and the queue is empty.
-async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
+async fn run(mut connection: WritingConnection, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut jobs, BATCH).await > 0 {
         gather(&mut jobs, &mut queue).await;
         let empties_log = jobs.iter().any(|job| job.empties_log);
         let mut batch = Batch::of(jobs.drain(..));
         let committed = batch.commit(&mut connection).await;
-        if empties_log {
+        let has_failed = committed.is_err();
+        if empties_log && !has_failed {
             empty_log(&mut connection).await;
         }
         batch.answer(committed);
+        match has_failed {
+            true => connection.replace().await,
+            false => connection.note_success(),
+        }
     }
     if let Err(error) = connection.close().await {
         log::error!("the database did not close cleanly: {error}");
@@ -267,9 +273,11 @@ async fn gather(jobs: &mut Vec<Job>, queue: &mut mpsc::Receiver<Job>) {
 
 /// Copies the log into the file and empties it. Best effort: a reader may be in the way; later records
 /// overwrite the log then.
-async fn empty_log(connection: &mut SqliteConnection) {
-    let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
-    let _ = emptied.fetch_all(connection).await;
+async fn empty_log(connection: &mut WritingConnection) {
+    if let Ok(connection) = connection.get().await {
+        let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+        let _ = emptied.fetch_all(connection).await;
+    }
 }
 
 /// The writes of one transaction.
@@ -302,8 +310,9 @@ impl Batch {
     /// fails undoes only itself; what undoes the whole batch shows at COMMIT. Returns the records' outcomes.
     async fn commit(
         &mut self,
-        connection: &mut SqliteConnection,
+        connection: &mut WritingConnection,
     ) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+        let connection = connection.get().await?;
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         for change in &mut self.changes {
             change.make(&mut transaction).await;
