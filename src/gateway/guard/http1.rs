@@ -8,6 +8,9 @@ use super::chunks::ChunkParser;
 use super::long_head::HeadPortions;
 use crate::gateway::limits::{Full, HeadShare};
 
+/// A long head that arrives is collected here until it has doubled, and is in pingora's buffer, which doubles too.
+const COPIES: usize = 2;
+
 /// The most bytes of a head, and of what arrived with it, that are kept.
 const LONGEST_KEPT: usize = 64 << 10;
 const HEAD_END: &[u8] = b"\r\n\r\n";
@@ -88,7 +91,10 @@ impl Http1State {
     /// Reserves the memory of the head.
     pub(super) fn cover(&mut self) -> Result<(), Full> {
         match self.phase {
-            Phase::Head => self.share.cover(self.portions.length()),
+            Phase::Head if self.portions.is_long() => {
+                self.share.cover(self.portions.length() * COPIES)
+            }
+            Phase::Head => Ok(()),
             Phase::Chunks(_) | Phase::Rest => Ok(()),
         }
     }
