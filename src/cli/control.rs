@@ -1,4 +1,6 @@
-//! `monitor reload` and `monitor upgrade`: commands to a running process.
+//! `monitor reload` and `monitor upgrade`: commands to a running process; `health` asks how it is.
+
+pub(super) mod health;
 
 use super::failure::Failure;
 use super::load::{RoleArg, data_dir, file_or_variable};

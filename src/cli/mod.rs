@@ -5,7 +5,6 @@ mod check;
 mod control;
 mod documents;
 mod failure;
-mod health;
 mod load;
 mod manual;
 mod output;
@@ -26,8 +25,8 @@ use check::CheckArgs;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use control::ControlArgs;
+use control::health::HealthArgs;
 use documents::{DemoArgs, DetachedArgs, DocumentArgs, OpenapiArgs};
-use health::HealthArgs;
 use manual::{CompletionsArgs, ManArgs};
 use monitor_model::GATEWAY_VERSION;
 use scan::ScanArgs;
@@ -141,7 +140,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         )?)?),
         Command::Check(args) => check::run(args),
         Command::Reload(args) => control::run(args, app::order_reload),
-        Command::Health(args) => health::run(args),
+        Command::Health(args) => control::health::run(args),
         Command::Upgrade(args) => control::run(args, app::order_upgrade),
         Command::Migrate(args) => store::migrate(args),
         Command::Token(command) => token::run(command),

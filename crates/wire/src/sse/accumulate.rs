@@ -330,12 +330,12 @@ mod tests {
     #[test]
     fn the_rest_of_a_stream_is_remembered() {
         let answer = told(&[
-            r#"{"model":"m-1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":null}"#,
+            r#"{"id":"c-1","model":"m-1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":null}"#,
             r#"{"model":"m-2","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
             r#"{"choices":[{"index":2,"finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"x":{}}}"#,
             " [DONE] ",
         ]);
-        assert_eq!(answer.model(), Some("m-1"));
+        assert_eq!((answer.id(), answer.model()), (Some("c-1"), Some("m-1")));
         let usage = Usage {
             prompt_tokens: Some(3),
             completion_tokens: Some(4),
@@ -343,10 +343,8 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(answer.usage(), Some(usage));
-        assert_eq!(
-            answer.finish_reasons().collect::<Vec<_>>(),
-            [(0, "stop"), (2, "length")]
-        );
+        let reasons: Vec<_> = answer.finish_reasons().collect();
+        assert_eq!(reasons, [(0, "stop"), (2, "length")]);
         assert!(answer.is_done() && !answer.error_seen() && !answer.is_truncated());
         let failed = told(&[r#"{"error":{"message":"m","code":500}}"#]);
         assert!(failed.error_seen() && !failed.is_done());

@@ -1,15 +1,15 @@
 //! `monitor health`: whether a running process is well, by its exit code. For images without a shell.
 
-use super::control::ControlArgs;
-use super::failure::Failure;
-use super::output::print;
+use super::ControlArgs;
 use crate::app;
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 use clap::Args;
 use std::time::Duration;
 use url::Url;
 
 #[derive(Debug, Args)]
-pub(super) struct HealthArgs {
+pub(in crate::cli) struct HealthArgs {
     /// Address to ask; by default /readyz on the operations listener of the running process.
     #[arg(value_name = "URL")]
     url: Option<Url>,
@@ -27,7 +27,7 @@ pub(super) struct HealthArgs {
 ///
 /// # Errors
 /// When the answer is no success, or none comes.
-pub(super) fn run(args: HealthArgs) -> Result<(), Failure> {
+pub(in crate::cli) fn run(args: HealthArgs) -> Result<(), Failure> {
     let path = match args.live {
         true => "/livez",
         false => "/readyz",
