@@ -65,13 +65,15 @@ unless_installed() {
   fi
 }
 
+# Makes an environment of Python from a list of packages.
 install_python() {
+  local folder="$1" list="$2"
   if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
     packages python3 python3-venv
   fi
-  rm -rf "$environment/python"
-  python3 -m venv "$environment/python"
-  "$environment/python/bin/pip" install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+  rm -rf "$folder"
+  python3 -m venv "$folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$list"
 }
 
 install_node() {
@@ -97,7 +99,11 @@ install_deny() {
 { command -v cc && command -v make; } >/dev/null || packages gcc libc6-dev make
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
-unless_installed tests/clients/requirements.txt "$environment/python.installed" install_python
+unless_installed tests/clients/requirements.txt "$environment/python.installed" \
+  install_python "$environment/python" tests/clients/requirements.txt
+# Libraries that need the major version of openai before.
+unless_installed tests/clients/requirements-openai-2.txt "$environment/python-openai-2.installed" \
+  install_python "$environment/python-openai-2" tests/clients/requirements-openai-2.txt
 unless_installed tests/clients/package.json "$environment/node.installed" install_node
 find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
@@ -112,11 +118,12 @@ command -v promtool >/dev/null || without_services prometheus
 # The Debian package is built, taken apart again, and installed in a system of its own.
 command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap
-[ "$(id -u)" != 0 ] || command -v curl >/dev/null || packages curl
+command -v curl >/dev/null || packages curl
 find_deny >/dev/null || install_deny
 { command -v objdump && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
+export MONITOR_TEST_PYTHON_OPENAI_2="$environment/python-openai-2/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM

@@ -2,7 +2,8 @@
 
 use crate::config::BaseUrl;
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
+    AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
+    TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderName, Method, Version};
 use monitor_model::stored_id;
@@ -40,6 +41,9 @@ const HOP_BY_HOP: [&str; 11] = [
     "proxy-authenticate",
     "expect",
 ];
+
+/// Says of an answer that the gateway made it in place of the model's (`block_details: header`).
+pub(crate) const REPLACED: &str = "x-monitor-replaced";
 
 /// The header that identifies a call across systems (CONTRACT 5).
 pub(crate) const REQUEST_ID: &str = "x-request-id";
@@ -186,6 +190,11 @@ fn is_extension(name: &HeaderName) -> bool {
     name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|own| is_spelling(own, name))
 }
 
+/// Whether only the gateway says this of an answer.
+fn is_own_of_answers(name: &HeaderName) -> bool {
+    name.as_str().starts_with('x') && is_spelling(REPLACED, name)
+}
+
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     HOP_BY_HOP.contains(&name.as_str())
         || (name.as_str().contains('_')
@@ -231,7 +240,7 @@ pub(crate) fn for_client(
     client: Version,
     request_id: &str,
 ) -> Result<()> {
-    for name in removed(&head.headers, |_| false) {
+    for name in removed(&head.headers, is_own_of_answers) {
         head.remove_header(&name);
     }
     echo_request_id(head, request_id)?;
@@ -245,6 +254,26 @@ pub(crate) fn for_client(
         head.insert_header(TRANSFER_ENCODING, "chunked")?;
     }
     head.set_version(Version::HTTP_11);
+    Ok(())
+}
+
+/// Headers that are digests or validators of a body's bytes.
+pub(crate) const DIGESTS: [&str; 5] = [
+    "etag",
+    "content-md5",
+    "digest",
+    "content-digest",
+    "repr-digest",
+];
+
+/// Like [`for_client`] for another body than the upstream's: no header is left that describes its bytes.
+pub(crate) fn for_other_body(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
+    for_client(head, Version::HTTP_10, request_id)?;
+    head.remove_header(&CONTENT_LENGTH);
+    head.remove_header(&CONTENT_ENCODING);
+    for name in DIGESTS {
+        head.remove_header(name);
+    }
     Ok(())
 }
 

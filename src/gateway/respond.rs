@@ -11,8 +11,9 @@ use crate::observe::{EndReason, Metrics};
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
+    TRANSFER_ENCODING,
 };
-use http::{HeaderValue, header};
+use http::{HeaderValue, Version, header};
 use monitor_model::ErrorEnvelope;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
@@ -105,12 +106,38 @@ pub(crate) async fn whole(
     mut head: ResponseHeader,
     body: Bytes,
 ) -> Result<()> {
+    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
+    send(session, ctx, head, body).await
+}
+
+/// Like [`whole`], with the events of a stream as the body. They have no length: with one, a client might
+/// wait for all of them.
+pub(crate) async fn stream(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    mut head: ResponseHeader,
+    events: Bytes,
+) -> Result<()> {
+    head.insert_header(CONTENT_TYPE, "text/event-stream")?;
+    head.insert_header(CACHE_CONTROL, "no-cache")?;
+    head.remove_header(&CONTENT_LENGTH);
+    if session.req_header().version == Version::HTTP_11 {
+        head.insert_header(TRANSFER_ENCODING, "chunked")?;
+    }
+    send(session, ctx, head, events).await
+}
+
+async fn send(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    mut head: ResponseHeader,
+    body: Bytes,
+) -> Result<()> {
     let unread = !read_small_body(session).await;
     if unread {
         session.set_keepalive(None);
     }
     ctx.status = head.status.as_u16();
-    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
     head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
     session.write_response_header(Box::new(head)).await?;
     session.write_response_body(body, true).await?;

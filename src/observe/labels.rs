@@ -184,6 +184,27 @@ label!(
     }
 );
 label!(
+    /// `handling` label of calls of sync mode that asked for a stream.
+    StreamHandling {
+        /// `stream: true` was rewritten to false, and the client gets a whole answer, which most clients do not
+        /// show (stream_in_sync: off).
+        Rewritten => "rewritten",
+        /// The stream is checked while it is relayed (stream_in_sync: hold_back).
+        HeldBack => "held_back",
+        /// The whole answer is sent as a stream (stream_in_sync: replay).
+        Replayed => "replayed",
+    }
+);
+label!(
+    /// `reason` label of answers that could not be sent as a stream (stream_in_sync: replay).
+    UnreplayedReason {
+        /// The answer is not a chat completion, or cannot be decoded.
+        Unreadable => "unreadable",
+        /// The answer is larger than limits.recorded_bytes.
+        TooLarge => "too_large",
+    }
+);
+label!(
     /// `reason` label of answers that kept the placeholders of a redacted prompt (CONTRACT 41).
     UnrestoredReason {
         /// The upstream compressed the answer although the gateway asked for an uncompressed one.

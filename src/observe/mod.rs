@@ -16,11 +16,11 @@ pub mod trace;
 pub use labels::{
     AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, DropReason, EndReason, Exhausted,
     FailoverReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel, RemoteOutcome,
-    RouteLabel, StoreFault, TelemetryOutcome, TurnRefusal, UncheckedReason, UnknownCaller,
-    UnrestoredReason, UpgradeResult, VerdictType,
+    RouteLabel, StoreFault, StreamHandling, TelemetryOutcome, TurnRefusal, UncheckedReason,
+    UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AnalysisMetrics, CallTimes, LimitMetrics, Metrics, OutputMetrics, PoolUse, RemoteMetrics,
-    SpoolMetrics, StoreMetrics, TurnMetrics, UpstreamMetrics,
+    SpoolMetrics, StoreMetrics, StreamMetrics, TurnMetrics, UpstreamMetrics,
 };
 pub use throttle::Throttle;

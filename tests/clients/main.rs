@@ -2,6 +2,8 @@
 //! assertions; `run.sh` installs the libraries and names them in the environment.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod matrix;
+
 use std::path::Path;
 use std::process::Command;
 use support::KEY;

@@ -1,6 +1,6 @@
 //! Sync mode that keeps streaming: `stream_in_sync: hold_back`, CONTRACT 41 with 12, 13, 15, 18 to 21.
 
-use crate::sync::{PHRASE, blocked, chat, kind, sync};
+use crate::sync::{PHRASE, chat, sync};
 use serde_json::Value;
 use std::time::Duration;
 use support::backend::Backend;
@@ -17,7 +17,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(1);
 /// A card number behind its label, in a long sentence with words that are nearly finds.
 const SAID: &str = "Пишите 😀 на адрес ivan@ или зайдите: в 2024 году было 1 000 000 обращений, \
                     версия 1.2.3.4, заказ 4276549360344563. Ваша карта 2200 1244 6450 7773, и ещё слова.";
-const CARD: &str = "2200 1244 6450 7773";
+pub(crate) const CARD: &str = "2200 1244 6450 7773";
 
 /// What the client's own library would put together of a stream.
 pub(crate) fn text_of(answer: &Response) -> String {
@@ -108,20 +108,9 @@ fn a_request_for_no_stream_is_plain_sync_mode() {
 }
 
 #[test]
-fn a_flagged_prompt_is_blocked_as_ever_and_the_upstream_is_never_called() {
-    // CONTRACT 12: the block answer is no stream.
-    let (upstream, backend) = (Upstream::ok(), Backend::flagging("hello"));
-    let stack = sync(&upstream, ON).monitor(&backend).start();
-    let body = blocked(&stack.call(&chat(HELLO_STREAM)));
-    assert_eq!(kind(&body), "dataclean");
-    upstream.assert_untouched();
-}
-
-#[test]
-fn an_answer_that_is_no_stream_passes_to_the_byte() {
+fn an_answer_that_is_no_stream_passes_to_the_byte_where_nothing_is_found() {
     // CONTRACT 41.
-    let answer = ANSWER.replace("greeting", CARD);
-    for (status, body) in [(200, answer.as_str()), (429, ANSWER)] {
+    for (status, body) in [(200, ANSWER), (200, ""), (429, ANSWER)] {
         let (upstream, backend) = (Upstream::json(status, body), Backend::start());
         let stack = sync(&upstream, CLOSED).monitor(&backend).start();
         let got = stack.call(&chat(HELLO_STREAM));

@@ -73,6 +73,28 @@ fn a_stream_that_cannot_be_read_does_not_pass_where_nothing_passes_unchecked() {
 }
 
 #[test]
+fn an_answer_that_is_neither_a_stream_nor_a_completion_has_no_verdict() {
+    // CONTRACT 13, 41.
+    for (fields, status) in [(ON, 200), (CLOSED, 502)] {
+        for body in [
+            "<html>",
+            "data: {}\n\n",
+            r#"{"choices":[{"message":{"content":7}}]}"#,
+        ] {
+            let (upstream, backend) = (Upstream::json(200, body), Backend::start());
+            let stack = sync(&upstream, fields).monitor(&backend).start();
+            let answer = stack.call(&chat(HELLO_STREAM));
+            assert_eq!(answer.status(), status, "{body}");
+            assert!(status != 200 || answer.text() == body);
+            let (_, post) = backend.await_exchange();
+            assert_eq!(post.parameter("unchecked") == true, status == 200, "{body}");
+            assert_eq!(post.parameter("error").is_null(), status == 200, "{body}");
+            assert_eq!(stack.metric(UNREADABLE), 1.0);
+        }
+    }
+}
+
+#[test]
 fn a_stream_without_done_is_judged_at_its_end_and_gets_none() {
     // CONTRACT 19, 41.
     for (text, expected) in [

@@ -1,7 +1,9 @@
 //! Policies of applications (CONTRACT 16). Which rows an engine's constraints accept is tested with the
 //! gateway's policies.
 
-use monitor_model::{AppMode, ApplicationId, OnBackendFailure, Policy, ScanRole, StreamInSync};
+use monitor_model::{
+    AppMode, ApplicationId, BlockDetails, OnBackendFailure, Policy, ScanRole, StreamInSync,
+};
 use monitor_store::{Changed, StoreError};
 use support::bed::Bed;
 
@@ -71,6 +73,11 @@ pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
         StreamInSync::ALL
             .iter()
             .map(|word| with(sync(), |policy| policy.stream_in_sync = *word)),
+    );
+    every.extend(
+        BlockDetails::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.block_details = *word)),
     );
     every.extend(
         ScanRole::ALL

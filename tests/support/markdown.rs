@@ -1,6 +1,28 @@
 //! Text for the generated parts of the documentation.
 
+use std::path::Path;
+
 const WIDTH: usize = 120;
+
+/// Compares what a page holds between the comments of a part with `expected`, or writes it where `UPDATE_DOCS` is
+/// set.
+#[track_caller]
+pub fn generated(root: &Path, page: &str, part: &str, expected: &str) {
+    let path = root.join(page);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->"));
+    let (head, rest) = text.split_once(&begin).expect("a page with that part");
+    let (found, tail) = rest.split_once(&end).expect("an end of that part");
+    let expected = format!("\n{}\n\n", wrapped(expected.trim()).trim());
+    if found == expected {
+        return;
+    }
+    assert!(
+        std::env::var_os("UPDATE_DOCS").is_some(),
+        "{page}: the part `{part}` is out of date; the same test with UPDATE_DOCS=1 writes it:\n{expected}"
+    );
+    std::fs::write(path, format!("{head}{begin}{expected}{end}{tail}")).unwrap();
+}
 
 /// The text with lines of prose that are too long broken between words; what follows in an item of a list is
 /// indented. Tables, headings, pictures, comments and fenced blocks stay as they are.

@@ -29,8 +29,8 @@ pub use gateway_report::{
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, LocalPattern, PATTERN_NAMES, PatternSet};
 pub use policy::{
-    AppMode, ApplicationPolicy, BlockOn, CallLimits, CallRate, LONGEST_PHRASE, OnBackendFailure,
-    Policy, PolicyProblem, PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
+    AppMode, ApplicationPolicy, BlockDetails, BlockOn, CallLimits, CallRate, LONGEST_PHRASE,
+    OnBackendFailure, Policy, PolicyProblem, PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
 };
 pub use secret::Secret;
 pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};

@@ -6,11 +6,10 @@ use super::capture::Layout;
 use super::record::Registration;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::{headers, respond};
+use crate::gateway::respond;
 use bytes::Bytes;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::ResponseHeader;
 
 /// An answer whose body has not been read yet.
 pub(super) struct Answer {
@@ -43,25 +42,6 @@ impl Answer {
         self.registration.post_call_failed(&error);
         respond::error(session, ctx, &error).await
     }
-}
-
-/// A complete answer that the client has not seen.
-pub(super) struct HeldAnswer {
-    pub(super) head: ResponseHeader,
-    pub(super) body: Bytes,
-    pub(super) registration: Registration,
-}
-
-/// Sends a complete answer to the client.
-pub(super) async fn send_whole(
-    session: &mut ServerSession,
-    ctx: &mut CallContext,
-    mut head: ResponseHeader,
-    body: Bytes,
-) -> Result<()> {
-    // The body is complete, so it is sent with its length, whatever the upstream's framing was.
-    headers::for_client(&mut head, http::Version::HTTP_10, &ctx.request_id)?;
-    respond::whole(session, ctx, head, body).await
 }
 
 /// Changes or holds back the bytes of an answer while it is relayed. A filter neither waits nor writes.

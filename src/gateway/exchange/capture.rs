@@ -96,6 +96,17 @@ struct Plain<'a> {
     is_whole: bool,
 }
 
+/// A complete body without its content coding; None where it cannot be decoded within `limit` bytes.
+pub(super) fn decoded<'a>(
+    head: &ResponseHeader,
+    bytes: &'a [u8],
+    limit: u64,
+) -> Option<Cow<'a, [u8]>> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let plain = plain(bytes, encoding(head).as_deref(), limit);
+    plain.is_whole.then_some(plain.bytes)
+}
+
 fn plain<'a>(bytes: &'a [u8], encoding: Option<&str>, limit: usize) -> Plain<'a> {
     match encoding {
         None => Plain {
@@ -149,6 +160,12 @@ pub(super) fn encoding(head: &ResponseHeader) -> Option<String> {
         .trim()
         .to_ascii_lowercase();
     (!value.is_empty() && value != "identity").then_some(value)
+}
+
+/// Whether an answer has text: an upstream error and a bodiless status have none.
+pub(super) fn has_text(head: &ResponseHeader) -> bool {
+    let status = head.status.as_u16();
+    status < 400 && !matches!(status, 204 | 304)
 }
 
 /// Captures one answer while it is relayed.

@@ -2,15 +2,15 @@
 //! once, forward it after a check, block it, or refuse it. `verdict` makes the check itself.
 
 use super::answer::StreamFilter;
-use super::answer_check::AnswerCheck;
 use super::block::{Block, RequestSummary};
 use super::body_buffer::Body;
 use super::call::UpstreamRequest;
 use super::capture::Captured;
-use super::hold::Hold;
-use super::hold_back::HoldBack;
+use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
+use super::hold_back::{self, HoldBack};
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
+use super::streaming::Streaming;
 use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
@@ -19,10 +19,10 @@ use crate::gateway::state::Snapshot;
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
-use monitor_model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInSync};
+use monitor_model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
 use monitor_wire::json::{self, Chat, Edit, Scan};
 use pingora_core::protocols::http::ServerSession;
-use std::ops::Range;
+use pingora_http::ResponseHeader;
 use std::sync::Arc;
 
 /// How a call goes on once its policy is known.
@@ -56,6 +56,11 @@ pub(super) enum AnswerHandling {
     Relay(Option<Box<dyn StreamFilter>>),
     /// Once it is complete.
     Hold(Box<Hold>),
+    /// A stream through the filter; an answer that is none once it is complete.
+    HoldBack {
+        filter: Box<HoldBack>,
+        hold: Box<Hold>,
+    },
 }
 
 impl AnswerHandling {
@@ -64,22 +69,37 @@ impl AnswerHandling {
         matches!(self, Self::Hold(hold) if hold.check.is_some())
     }
 
-    /// Relays the answer, or holds it where it has to be unredacted.
-    fn without_check(unredact: Option<Unredact>) -> Self {
-        match unredact {
-            None => Self::Relay(None),
-            unredact => Self::Hold(Box::new(Hold {
-                unredact,
+    /// Relays the answer, or holds it where something happens to the whole of it.
+    fn holding(hold: Hold) -> Self {
+        match hold {
+            Hold {
+                unredact: None,
                 check: None,
-            })),
+                replay: None,
+            } => Self::Relay(None),
+            hold => Self::Hold(Box::new(hold)),
         }
     }
 
-    /// The same without the check of the answer.
+    /// The same without the check of the answer by the backend.
     fn unchecked(self) -> Self {
         match self {
-            Self::Hold(hold) => Self::without_check(hold.unredact),
-            relay => relay,
+            Self::Hold(hold) => Self::holding(Hold {
+                check: None,
+                ..*hold
+            }),
+            other => other,
+        }
+    }
+
+    /// How an answer with this head is handled.
+    pub(super) fn of(self, head: Option<&ResponseHeader>) -> Self {
+        match self {
+            Self::HoldBack { filter, hold } => match hold_back::is_stream(head) {
+                true => Self::Relay(Some(filter)),
+                false => Self::Hold(hold),
+            },
+            other => other,
         }
     }
 }
@@ -103,19 +123,14 @@ impl ParsedBody {
     }
 
     /// The request for the upstream, and what unredacts its answer where the prompt was redacted (CONTRACT
-    /// 41). `stream_literals` are the places of `true` that become `false`. The bytes are unchanged where
-    /// nothing has to be edited.
+    /// 41). The bytes are unchanged where nothing has to be edited.
     fn into_request(
         self,
         snapshot: &Snapshot,
         policy: &Policy,
-        stream_literals: Vec<Range<usize>>,
+        mut edits: Vec<Edit<Vec<u8>>>,
     ) -> (UpstreamRequest, Option<Unredact>) {
         let chat = self.chat();
-        let no_stream = stream_literals
-            .into_iter()
-            .map(|span| (span, b"false".to_vec()));
-        let mut edits: Vec<Edit<Vec<u8>>> = no_stream.collect();
         let inspector = snapshot.inspector.as_deref();
         let redacted = inspector.filter(|_| policy.redact_upstream);
         let redacted = redacted.and_then(|inspector| {
@@ -178,7 +193,11 @@ pub(super) fn admit(
     Admission::Forward(Forward {
         request,
         registration,
-        handling: AnswerHandling::without_check(unredact),
+        handling: AnswerHandling::holding(Hold {
+            unredact,
+            check: None,
+            replay: None,
+        }),
     })
 }
 
@@ -216,7 +235,7 @@ pub(super) async fn pre_call(
             report_unchecked(&snapshot.metrics, &call.policy, reason, detail);
             call.unchecked(snapshot, ctx)
         }
-        CheckOutcome::Flagged(finding) => call.block(finding),
+        CheckOutcome::Flagged(finding) => call.block(snapshot, &finding),
         CheckOutcome::Unknown => call.unchecked(snapshot, ctx),
         CheckOutcome::Late => call.late(snapshot, ctx),
         CheckOutcome::KeyRefused => Decision::Refuse(CallError::KeyRefused),
@@ -225,49 +244,42 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
-    fn block(self, finding: Box<Finding>) -> Decision {
-        Decision::Block(Box::new(Block {
-            stage: Stage::PreCall,
-            request: RequestSummary::new(self.parsed.chat(), self.registration.exchange()),
-            policy: self.policy,
-            finding,
-            usage: None,
-        }))
+    fn block(self, snapshot: &Snapshot, finding: &Finding) -> Decision {
+        let chat = self.parsed.chat();
+        let form = Streaming::of(snapshot, &self.policy, chat).form;
+        let request = RequestSummary::new(chat, self.registration.exchange(), form);
+        let block = Block::by_verdict(Stage::PreCall, request, self.policy, finding);
+        Decision::Block(Box::new(block))
     }
 
     fn forward(self, snapshot: &Snapshot) -> Forward {
-        let hold_back = self.hold_back(snapshot);
         let chat = self.parsed.chat();
-        let check = self.policy.replace_response.then(|| AnswerCheck {
-            request: RequestSummary::new(chat, self.registration.exchange()),
-            policy: self.policy.clone(),
-        });
-        let stream_literals = match hold_back {
-            Some(_) => Vec::new(),
-            // Sync mode gives no stream otherwise (CONTRACT 2).
-            None => chat.stream_true_spans(),
-        };
+        let streaming = Streaming::of(snapshot, &self.policy, chat);
+        let summary = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
         let parsed = self.parsed;
-        let (mut request, unredact) = parsed.into_request(snapshot, &self.policy, stream_literals);
-        request.identity_encoding |= hold_back.is_some();
-        let handling = match (unredact, check) {
-            (None, None) => AnswerHandling::Relay(hold_back.map(|filter| filter as _)),
-            (unredact, check) => AnswerHandling::Hold(Box::new(Hold { unredact, check })),
+        let (mut request, unredact) = parsed.into_request(snapshot, &self.policy, streaming.edits);
+        request.identity_encoding |= streaming.filter.is_some() || streaming.replay.is_some();
+        let handling = match streaming.filter {
+            Some(filter) => AnswerHandling::HoldBack {
+                hold: Box::new(Hold::checking(LocalCheck::new(&filter, summary))),
+                filter,
+            },
+            None => AnswerHandling::holding(Hold {
+                unredact,
+                check: self.policy.replace_response.then(|| {
+                    HeldCheck::Backend(AnswerCheck {
+                        request: summary,
+                        policy: self.policy.clone(),
+                    })
+                }),
+                replay: streaming.replay,
+            }),
         };
         Forward {
             request,
             registration: self.registration,
             handling,
         }
-    }
-
-    /// The filter for a stream that is checked while it is relayed (CONTRACT 41); None where the policy or the
-    /// client wants no such stream.
-    fn hold_back(&self, snapshot: &Snapshot) -> Option<Box<HoldBack>> {
-        let allowed = self.policy.stream_in_sync == StreamInSync::HoldBack;
-        let requested = allowed && self.parsed.chat().may_stream();
-        let filter = requested.then(|| HoldBack::new(snapshot, &self.policy));
-        filter.flatten().map(Box::new)
     }
 
     /// Goes on without a verdict, or refuses the call, as the policy says (CONTRACT 13).

@@ -3,19 +3,19 @@
 //! write while the upstream is silent. The stages are named after pingora's phases.
 
 mod answer;
-mod answer_check;
 mod block;
 mod body_buffer;
 mod call;
 mod capture;
 mod decide;
 mod decode;
-mod hold;
+mod held;
 mod hold_back;
 mod read;
 mod record;
 mod redaction;
 mod relay;
+mod streaming;
 mod upstream_error;
 mod verdict;
 
@@ -111,11 +111,11 @@ async fn forward(
         }
     };
     let answer = Answer::new(upstream, registration);
-    match call.handling {
+    match call.handling.of(answer.upstream.head()) {
         AnswerHandling::Relay(filter) => {
             relay::response_body(snapshot, session, ctx, answer.filtered(filter)).await
         }
-        AnswerHandling::Hold(hold) => {
+        AnswerHandling::Hold(hold) | AnswerHandling::HoldBack { hold, .. } => {
             Box::pin(hold.response_body(snapshot, session, ctx, answer)).await
         }
     }

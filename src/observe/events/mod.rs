@@ -10,6 +10,7 @@ mod remote;
 mod retention;
 mod spool;
 mod store;
+mod streams;
 mod turns;
 mod upgrades;
 mod upstreams;
@@ -30,6 +31,7 @@ pub use spool::{
     log_spool_losses,
 };
 pub use store::{FileStorageFailed, StoreFailed};
+pub use streams::{StreamAsked, Unreplayed};
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};
 pub use upstreams::{FailedOver, UpstreamHealthChanged};

@@ -9,6 +9,7 @@ mod register;
 mod remote;
 mod spool;
 mod store;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -21,6 +22,7 @@ pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 pub use spool::SpoolMetrics;
 pub use store::{PoolUse, StoreMetrics};
+pub use streams::StreamMetrics;
 pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
@@ -135,6 +137,8 @@ pub struct Metrics {
     reloads: IntCounterVec,
     /// Records that wait for the backend, and dead letters.
     pub spool: SpoolMetrics,
+    /// Calls of sync mode that asked for a stream.
+    pub streams: StreamMetrics,
     /// Servers that an analysis calls.
     pub remote: RemoteMetrics,
     /// Messages that take turns to be analyzed.
@@ -214,6 +218,7 @@ impl Metrics {
             upgrades: labelled(process, UPGRADES, "result", results())?,
             reloads: labelled(process, RELOADS, "result", results())?,
             spool: SpoolMetrics::new(gateway)?,
+            streams: StreamMetrics::new(gateway)?,
             remote: RemoteMetrics::new(analysis)?,
             turns: TurnMetrics::new(&registries)?,
             limits: LimitMetrics::new(&registries)?,

@@ -125,6 +125,18 @@ const REFUSED: &[(&str, &str)] = &[
         "policy_without_contradiction",
     ),
     (
+        r#"{"app_mode":"async","stream_in_sync":"replay"}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"async","block_details":"header"}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"async","block_details":true}"#,
+        "policy_words_known",
+    ),
+    (
         r#"{"app_mode":"async","on_backend_failure":"closed"}"#,
         "policy_without_contradiction",
     ),
@@ -235,6 +247,9 @@ const ACCEPTED: &[&str] = &[
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","block_on":{"dataclean":true},"redact_upstream":false}"#,
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","local_patterns":["BANK_CARD_NUMBER","CVC","DOMAIN","EMAILS","INN","IP","KPP","OGRN","OGRNIP","PASSPORT_NUMBER","PHONE_NUMBER","SNILS"]}"#,
     r#"{"app_mode":"sync","phrase":"x","replace_response":true,"redact_upstream":true,"local_patterns":["IP"]}"#,
+    r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"replay","replace_response":true,"redact_upstream":true,"block_details":"header"}"#,
+    r#"{"app_mode":"async","block_details":"metadata"}"#,
+    r#"{"app_mode":"async","block_details":null}"#,
     r#"{"app_mode":"async","redact_upstream":true,"local_patterns":null}"#,
     r#"{"app_mode":"async","local_patterns":null}"#,
 ];

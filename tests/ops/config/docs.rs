@@ -15,23 +15,10 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Compares what a page holds between its two comments with `expected`, or writes it.
+/// Compares a part of a page with `expected`, or writes it.
 #[track_caller]
 fn generated(page: &str, part: &str, expected: &str) {
-    let path = root().join(page);
-    let text = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->"));
-    let (head, rest) = text.split_once(&begin).expect("a page with that part");
-    let (found, tail) = rest.split_once(&end).expect("an end of that part");
-    let expected = format!("\n{}\n\n", wrapped(expected.trim()).trim());
-    if found == expected {
-        return;
-    }
-    assert!(
-        std::env::var_os("UPDATE_DOCS").is_some(),
-        "{page}: the part `{part}` is out of date; UPDATE_DOCS=1 cargo test --test ops config::docs writes it:\n{expected}"
-    );
-    std::fs::write(path, format!("{head}{begin}{expected}{end}{tail}")).unwrap();
+    support::markdown::generated(root(), page, part, expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::call_limits;
 use super::problem::{PolicyProblem, PolicyProblems};
-use super::words::{AppMode, OnBackendFailure, ScanRole, StreamInSync, Word};
+use super::words::{AppMode, BlockDetails, OnBackendFailure, ScanRole, StreamInSync, Word};
 use super::{BlockOn, Policy};
 use crate::patterns::{LOCAL_PATTERNS, PATTERN_NAMES};
 use serde_json::{Map, Value};
@@ -90,6 +90,8 @@ fn policy(fields: &mut Fields<'_>) -> Policy {
     let stream_in_sync = fields.word("stream_in_sync");
     policy.stream_in_sync = stream_in_sync.unwrap_or(StreamInSync::Off);
     policy.redact_upstream = fields.flag("redact_upstream").unwrap_or(false);
+    let block_details = fields.word("block_details");
+    policy.block_details = block_details.unwrap_or(BlockDetails::Metadata);
     let patterns = fields.list("local_patterns", local_pattern, |name| name);
     policy.local_patterns = patterns.map(|names| names.into_iter().collect());
     policy

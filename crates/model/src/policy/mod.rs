@@ -9,7 +9,7 @@ mod words;
 
 pub use call_limits::{CallLimits, CallRate};
 pub use problem::{PolicyProblem, PolicyProblems};
-pub use words::{AppMode, OnBackendFailure, ScanRole, StreamInSync};
+pub use words::{AppMode, BlockDetails, OnBackendFailure, ScanRole, StreamInSync};
 
 use super::ids::ApplicationId;
 use super::patterns::{LocalPattern, PatternSet};
@@ -26,6 +26,9 @@ const NO_ROLES: &str = "is an empty list; allowed: at least one role";
 const ASYNC_REPLACES: &str = "needs app_mode sync: in async mode no answer is replaced";
 const ASYNC_HOLDS_BACK: &str =
     "hold_back needs app_mode sync: in async mode streams are delivered as they are";
+const ASYNC_REPLAYS: &str =
+    "replay needs app_mode sync: in async mode streams are delivered as they are";
+const ASYNC_BLOCK_DETAILS: &str = "header needs app_mode sync: in async mode nothing is blocked";
 const HOLDS_BACK_AND_REPLACES: &str = "hold_back cannot be combined with replace_response: one streams the answer, the other waits for its end";
 const HOLDS_BACK_AND_REDACTS: &str =
     "hold_back cannot be combined with redact_upstream: the restored values would end the stream";
@@ -68,6 +71,10 @@ pub struct Policy {
     pub stream_in_sync: StreamInSync,
     /// Whether findings are replaced in the forwarded body (CONTRACT 41).
     pub redact_upstream: bool,
+    /// Where the answer to a blocked call says what was found. Missing: metadata.
+    // Left out where it is the default, so that a program that does not know it reads the policy too.
+    #[serde(skip_serializing_if = "is_in_metadata")]
+    pub block_details: BlockDetails,
     /// The patterns of hold_back and redact_upstream; null stands for all that can be found in process.
     #[schema(value_type = Option<Vec<LocalPattern>>, min_items = 1)]
     pub local_patterns: Option<PatternSet>,
@@ -123,6 +130,7 @@ impl Policy {
             scan_roles: vec![ScanRole::LastUser],
             stream_in_sync: StreamInSync::Off,
             redact_upstream: false,
+            block_details: BlockDetails::Metadata,
             local_patterns: None,
             limits: None,
         }
@@ -158,12 +166,14 @@ impl Policy {
         }
     }
 
-    fn of_modes(&self) -> [Contradiction; 6] {
+    fn of_modes(&self) -> [Contradiction; 8] {
         let is_async = self.app_mode == AppMode::Async;
         let is_closed = self.on_backend_failure == OnBackendFailure::Closed;
         let is_mute = self.phrase.trim().is_empty();
         let is_long = self.phrase.chars().count() > LONGEST_PHRASE;
         let replaces = is_async && self.replace_response;
+        let replays = is_async && self.stream_in_sync == StreamInSync::Replay;
+        let has_header = is_async && self.block_details == BlockDetails::Header;
         [
             (!is_async && is_mute, "phrase", NO_PHRASE),
             (is_long, "phrase", LONG_PHRASE),
@@ -174,7 +184,9 @@ impl Policy {
                 "stream_in_sync",
                 ASYNC_HOLDS_BACK,
             ),
+            (replays, "stream_in_sync", ASYNC_REPLAYS),
             (is_async && is_closed, "on_backend_failure", ASYNC_CLOSED),
+            (has_header, "block_details", ASYNC_BLOCK_DETAILS),
         ]
     }
 
@@ -196,6 +208,10 @@ impl Policy {
     fn holds_back(&self) -> bool {
         self.stream_in_sync == StreamInSync::HoldBack
     }
+}
+
+fn is_in_metadata(details: &BlockDetails) -> bool {
+    *details == BlockDetails::Metadata
 }
 
 /// Whether it holds, the field it is about, and its text.

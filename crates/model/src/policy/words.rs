@@ -88,5 +88,16 @@ words!(
         Off => "off",
         /// The answer is streamed behind a checked window.
         HoldBack => "hold_back",
+        /// It is rewritten to false, and the whole answer is sent as a stream (CONTRACT 43).
+        Replay => "replay",
+    }
+);
+words!(
+    /// Where the answer to a blocked call says what was found (§2.4).
+    BlockDetails {
+        /// The answer holds it itself, in `metadata.monitor`.
+        Metadata => "metadata",
+        /// In the header `X-Monitor-Replaced`, for clients that accept only texts in `metadata`.
+        Header => "header",
     }
 );

@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_lookups.sql"),
     include_str!("migrations/0011_one_identity.sql"),
     include_str!("migrations/0012_user_turn.sql"),
+    include_str!("migrations/0013_streams.sql"),
 ];
 
 /// The lock under which one process migrates at a time: "monitor" in ASCII.

@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_call_limits.sql"),
     include_str!("migrations/0011_lookups.sql"),
     include_str!("migrations/0012_user_turn.sql"),
+    include_str!("migrations/0013_streams.sql"),
 ];
 
 const VERSIONS: &str =

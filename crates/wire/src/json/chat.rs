@@ -48,6 +48,22 @@ impl<'a> Chat<'a> {
             .is_some_and(|member| member.kind == Kind::True)
     }
 
+    /// Whether a stream is to end with its usage (`stream_options.include_usage`); the last duplicates count.
+    pub fn wants_usage(&self) -> bool {
+        let options = self.views("stream_options").last();
+        let wanted = options.and_then(|options| options.named("include_usage").last());
+        wanted.is_some_and(|wanted| wanted.kind() == Kind::True)
+    }
+
+    /// The value spans of every top-level `stream_options`, in any case, that is not null, ascending.
+    pub fn stream_options_spans(&self) -> Vec<Range<usize>> {
+        let options = self.members("stream_options");
+        options
+            .filter(|member| member.kind != Kind::Null)
+            .map(|member| member.value)
+            .collect()
+    }
+
     /// The requested model; None when it is missing or no string. The last duplicate counts.
     pub fn model(&self) -> Option<String> {
         let model = self.views("model").last()?;
@@ -321,6 +337,21 @@ mod tests {
             let found = scan(body.as_bytes()).unwrap();
             let chat = Chat::read(body.as_bytes(), &found);
             assert_eq!(chat.may_stream(), may, "{body}");
+        }
+    }
+
+    #[test]
+    fn usage_is_asked_for_in_the_options_of_a_stream() {
+        for (body, wants, options) in [
+            (r#"{"stream_options":{"include_usage":true}}"#, true, 1),
+            (r#"{"stream_options":{"include_usage":1}}"#, false, 1),
+            (r#"{"Stream_options":{},"stream_options":null}"#, false, 1),
+            (r#"{"include_usage":true}"#, false, 0),
+        ] {
+            let found = scan(body.as_bytes()).unwrap();
+            let chat = Chat::read(body.as_bytes(), &found);
+            let spans = chat.stream_options_spans().len();
+            assert_eq!((chat.wants_usage(), spans), (wants, options), "{body}");
         }
     }
 

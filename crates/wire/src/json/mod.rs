@@ -21,6 +21,7 @@ mod view;
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
+pub(crate) use content::other_texts;
 pub use content::{ContentLiterals, content_literals};
 pub use envelope::is_envelope;
 pub use kind::Kind;

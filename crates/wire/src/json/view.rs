@@ -55,6 +55,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The bytes of a value that has no text in it, such as a number.
+    pub(super) fn raw(self) -> &'a str {
+        std::str::from_utf8(self.bytes).unwrap_or_default()
+    }
+
     /// The decoded text of a string, None for any other kind.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| unescape(self.bytes))

@@ -45,10 +45,13 @@ pub(super) struct Choice<'a> {
     pub(super) delta: Part<'a>,
     #[serde(borrow)]
     pub(super) finish_reason: Part<'a>,
+    /// The whole message, as outside a stream. Some servers send it in one.
+    #[serde(borrow)]
+    pub(super) message: Part<'a>,
 }
 
 impl KnownNames for Choice<'_> {
-    const NAMES: &'static [&'static str] = &["index", "delta", "finish_reason"];
+    const NAMES: &'static [&'static str] = &["index", "delta", "finish_reason", "message"];
 }
 
 /// The part of `choices[].delta` that carries text.

@@ -1,16 +1,18 @@
 //! Event streams as bytes (§2.3, CONTRACT 4, 18, 19): a parser for any cut, the watcher that
 //! says where a heartbeat may stand, the accumulator of deltas, the raw frames and text pieces for
-//! those who hold a stream back or change it, and the frames the gateway writes.
+//! those who hold a stream back or change it, the frames the gateway writes, and whole answers as streams.
 //!
 //! Not the relay: nothing here changes, holds back or sends a byte of the upstream's.
 
 mod accumulate;
 mod choice_text;
+mod data;
 mod delta;
 mod frame_boundary;
 mod frames;
 mod parser;
 pub mod pieces;
+mod replay;
 mod template;
 pub mod writer;
 
@@ -19,4 +21,5 @@ pub use delta::Usage;
 pub use frame_boundary::FrameBoundary;
 pub use frames::{Frame, Frames};
 pub use parser::{Event, Parser};
+pub use replay::replay;
 pub use template::Template;

@@ -2,13 +2,12 @@
 //! rewrite text on its way. Stricter than the accumulator of a record: what it cannot read for
 //! certain it calls unreadable, because nobody may pass it as checked.
 
+use super::data::Data;
 use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, text, value};
-use crate::json::{content_literals, has_misspelled, unescape};
+use crate::json::{content_literals, has_misspelled, other_texts};
 use serde::Deserialize;
 use std::ops::Range;
-
-/// A byte order mark, which may stand before the first frame.
-const BOM: &[u8] = b"\xef\xbb\xbf";
+use std::sync::Arc;
 
 /// What a frame is.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub struct Piece {
 }
 
 /// Texts of a choice that grow from event to event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// `content`, as a string or in parts.
     Content,
@@ -73,6 +72,8 @@ pub enum Field {
     FunctionName,
     /// Arguments of the older `function_call.arguments`.
     FunctionArguments,
+    /// Text under names that the reference format does not know, by the path of these names.
+    Other(Arc<str>),
 }
 
 /// Reads one raw frame.
@@ -92,60 +93,19 @@ pub fn read(frame: &[u8]) -> Reading {
     }
 }
 
-/// The `data` lines of one raw frame joined by line feeds.
-pub(super) fn data(frame: &[u8]) -> Vec<u8> {
-    Data::of(frame).joined
-}
-
-/// The `data` lines of a frame joined by line feeds, and where each stood.
-struct Data {
-    joined: Vec<u8>,
-    /// Where a line begins in `joined` and in the frame.
-    lines: Vec<(usize, usize)>,
-}
-
-impl Data {
-    fn of(frame: &[u8]) -> Self {
-        let (mut joined, mut lines) = (Vec::with_capacity(frame.len()), Vec::new());
-        let mut at = if frame.starts_with(BOM) { BOM.len() } else { 0 };
-        for line in frame[at..].split(|byte| matches!(byte, b'\n' | b'\r')) {
-            if let Some(value) = data_of(line) {
-                if !lines.is_empty() {
-                    joined.push(b'\n');
-                }
-                lines.push((joined.len(), at + line.len() - value.len()));
-                joined.extend_from_slice(value);
-            }
-            at += line.len() + 1;
-        }
-        Self { joined, lines }
-    }
-
-    /// A string of the event with its place in the frame. No string goes over a line's end.
-    fn piece(&self, json: &str) -> Option<(Range<usize>, String)> {
-        let start = (json.as_ptr() as usize).checked_sub(self.joined.as_ptr() as usize)?;
-        let mut lines = self.lines.iter().rev();
-        let (joined, raw) = lines.find(|(joined, _)| *joined <= start)?;
-        let start = start - joined + raw;
-        let text = unescape(json.as_bytes()).into_owned();
-        Some((start..start + json.len(), text))
-    }
-}
-
-fn data_of(line: &[u8]) -> Option<&[u8]> {
-    let value = line.strip_prefix(b"data")?;
-    if value.is_empty() {
-        return Some(value);
-    }
-    let value = value.strip_prefix(b":")?;
-    Some(value.strip_prefix(b" ").unwrap_or(value))
+/// Reads a whole answer, whose choices have messages instead of deltas; None where it is unreadable.
+pub fn read_whole(completion: &[u8]) -> Option<Said> {
+    let data = Data::of_json(completion);
+    let mut said = Said::default();
+    chunk(&data, &mut said).map(|()| said)
 }
 
 fn chunk(data: &Data, said: &mut Said) -> Option<()> {
     let chunk: Chunk<'_> = object(std::str::from_utf8(&data.joined).ok()?)?;
     for (place, choice) in (0..).zip(list(chunk.choices)?) {
         let Some(choice) = choice else { continue };
-        let choice: Choice<'_> = object(choice.get())?;
+        let json = choice.get();
+        let choice: Choice<'_> = parsed(json)?;
         let mut delta = Pieces {
             data,
             choice: value(choice.index).unwrap_or(place),
@@ -155,7 +115,13 @@ fn chunk(data: &Data, said: &mut Said) -> Option<()> {
             choice: delta.choice,
             finished: text(choice.finish_reason).is_some(),
         });
-        delta.read(choice.delta)?;
+        delta.read(choice.delta.or(choice.message))?;
+        let known = match choice.delta {
+            // Its message is read as a text of its own.
+            Some(_) => &["index", "delta", "finish_reason"][..],
+            None => Choice::NAMES,
+        };
+        delta.others(json, known)?;
     }
     Some(())
 }
@@ -170,7 +136,9 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     fn read(&mut self, delta: Part<'_>) -> Option<()> {
         let Some(delta) = delta else { return Some(()) };
-        let delta: Delta<'_> = object(delta.get())?;
+        let json = delta.get();
+        let delta: Delta<'_> = parsed(json)?;
+        self.others(json, Delta::NAMES)?;
         self.texts(delta.content, Field::Content)?;
         self.texts(delta.refusal, Field::Refusal)?;
         self.texts(delta.reasoning, Field::Reasoning)?;
@@ -184,6 +152,15 @@ impl Pieces<'_> {
         }
         let fields = (Field::FunctionName, Field::FunctionArguments);
         self.function(delta.function_call, fields)
+    }
+
+    /// The texts of an object under names that are none of `known`.
+    fn others(&mut self, json: &str, known: &[&str]) -> Option<()> {
+        for text in other_texts(json.trim_ascii().as_bytes(), known)? {
+            let literal = json.trim_ascii().get(text.span)?;
+            self.string(literal, Field::Other(text.path.into()))?;
+        }
+        Some(())
     }
 
     fn function(&mut self, part: Part<'_>, fields: (Field, Field)) -> Option<()> {
@@ -204,7 +181,7 @@ impl Pieces<'_> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
         for span in content.literals.into_iter().chain(content.asides) {
-            self.string(json.get().get(span)?, field)?;
+            self.string(json.get().get(span)?, field.clone())?;
         }
         (!content.has_unreadable).then_some(())
     }
@@ -283,6 +260,32 @@ mod tests {
     }
 
     #[test]
+    fn texts_under_other_names_are_told_by_their_paths() {
+        let frame = concat!(
+            r#"data: {"choices":[{"index":2,"delta":{"role":"assistant","thinking":"a","audio":{"transcript":"b"},"#,
+            r#""reasoning_details":[{"index":4,"text":"c"}]},"text":"d","message":{"content":"e"},"logprobs":null,"#,
+            r#""stop_reason":"no"},{"message":{"content":"f"}}]}"#,
+            "\n\n"
+        );
+        let other = |path: &str| Field::Other(path.into());
+        let expected = [
+            (2, other("/thinking"), r#""a""#, "a"),
+            (2, other("/audio/transcript"), r#""b""#, "b"),
+            (2, other("/reasoning_details/4/text"), r#""c""#, "c"),
+            (2, other("/text"), r#""d""#, "d"),
+            (2, other("/message/content"), r#""e""#, "e"),
+            (1, Field::Content, r#""f""#, "f"),
+        ];
+        let expected = expected
+            .map(|(choice, field, raw, text)| (choice, field, raw.to_owned(), text.to_owned()));
+        assert_eq!(said(frame), expected);
+        let whole = super::read_whole(br#"{"choices":[{"message":{"content":["x","y"]}}]}"#);
+        let pieces = whole.unwrap().pieces;
+        assert_eq!((&*pieces[0].text, &*pieces[1].text), ("x", "y"));
+        assert!(super::read_whole(b"<html>").is_none());
+    }
+
+    #[test]
     fn lines_line_ends_and_comments_move_no_place() {
         let json = [
             r#"{"choices":[{"index":0,"#,
@@ -300,12 +303,6 @@ mod tests {
             let expected = (0, Field::Content, "\"Жa\"".to_owned(), "Жa".to_owned());
             assert_eq!(said(&frame), [expected], "{frame:?}");
         }
-    }
-
-    #[test]
-    fn the_data_of_a_frame_is_its_lines_joined_by_line_feeds() {
-        assert_eq!(super::data(b"data: a\n: no\r\ndata:b\n\n"), b"a\nb");
-        assert_eq!(super::data(b"event: x\n\n"), b"");
     }
 
     #[test]

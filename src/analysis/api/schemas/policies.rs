@@ -30,7 +30,7 @@ struct Kind {
 const KINDS: [Kind; 5] = [
     Kind {
         name: "SyncPolicy",
-        description: "Calls wait for verdicts; streams are off.",
+        description: "Calls wait for verdicts; a stream begins with the whole answer, or there is none.",
         app_mode: AppMode::Sync,
         redacts: false,
         holds_back: false,
@@ -122,6 +122,7 @@ impl Kind {
             .property("scan_roles", scan_roles())
             .property("stream_in_sync", self.stream_in_sync())
             .property("redact_upstream", self.redact_upstream())
+            .property("block_details", self.block_details())
             .property("local_patterns", self.local_patterns())
             .property("limits", Ref::from_schema_name("CallLimitsInput"));
         for (name, is_required) in [
@@ -149,7 +150,21 @@ impl Kind {
                 words(["hold_back"]),
                 "Streams stay on, behind a window that is scanned in process.",
             ),
-            false => words_or_null(["off"]),
+            false if self.app_mode == AppMode::Async => words_or_null(["off"]),
+            false => described(
+                words_or_null(["off", "replay"]),
+                "off: no stream. replay: the whole answer, once checked, as a stream.",
+            ),
+        }
+    }
+
+    fn block_details(&self) -> Object {
+        match self.app_mode {
+            AppMode::Async => words_or_null(["metadata"]),
+            AppMode::Sync => described(
+                words_or_null(["metadata", "header"]),
+                "Where the answer to a blocked call says what was found.",
+            ),
         }
     }
 

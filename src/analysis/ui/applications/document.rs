@@ -190,6 +190,13 @@ pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
     for (key, value) in fields {
         policy.insert(key.to_owned(), value);
     }
+    match form.text("block_details") {
+        // A form that does not ask.
+        "" => {}
+        // The default, which a policy leaves out.
+        "metadata" => drop(policy.remove("block_details")),
+        chosen => drop(policy.insert("block_details".to_owned(), chosen.into())),
+    }
     put_or_remove(&mut policy, "limits", limits(form));
     Value::Object(policy)
 }

@@ -74,6 +74,7 @@ impl Fields {
         self.set("on_backend_failure", policy.on_backend_failure.as_str());
         self.flag("replace_response", policy.replace_response);
         self.set("stream_in_sync", policy.stream_in_sync.as_str());
+        self.set("block_details", policy.block_details.as_str());
         self.flag("redact_upstream", policy.redact_upstream);
         for role in &policy.scan_roles {
             self.set("scan_roles", role.as_str());

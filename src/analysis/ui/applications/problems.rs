@@ -83,6 +83,7 @@ fn of_policy(view: &View, key: &str) -> Option<&'static str> {
         "replace_response" => t.replace_response,
         "redact_upstream" => t.redact_upstream,
         "stream_in_sync" => t.stream_in_sync,
+        "block_details" => t.block_details,
         "local_patterns" => t.local_patterns,
         _ => return None,
     })

@@ -85,7 +85,12 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
             }
             (controls.tick("replace_response", t.replace_response, t.replace_response_hint))
             (controls.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
-            (controls.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
+            (controls.select("stream_in_sync", t.stream_in_sync,
+                &[("off", t.stream_off), ("hold_back", t.stream_hold_back), ("replay", t.stream_replay)]))
+            p.hint { (t.stream_in_sync_hint) }
+            (controls.select("block_details", t.block_details,
+                &[("metadata", t.block_details_metadata), ("header", t.block_details_header)]))
+            p.hint { (t.block_details_hint) }
             fieldset.local-patterns #local_patterns {
                 legend { (t.local_patterns) }
                 p.hint { (t.local_patterns_hint) }

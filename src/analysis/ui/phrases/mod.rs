@@ -221,8 +221,16 @@ phrases! {
     redact_upstream: "Redact findings before the model sees them", "Скрывать найденное от модели";
     redact_upstream_hint: "Changes the text that is forwarded.", "Изменяет пересылаемый текст.";
     stream_in_sync: "Streaming in synchronous mode", "Потоковые ответы в синхронном режиме";
-    stream_off: "Send the whole answer at once", "Отдавать ответ целиком";
+    stream_off: "Send the whole answer at once, not as a stream", "Отдавать ответ целиком, не потоком";
     stream_hold_back: "Stream with a short delay for checking", "Передавать потоком с проверкой на лету";
+    stream_replay: "Check the whole answer, then send it as a stream", "Проверить ответ целиком, затем передать потоком";
+    stream_in_sync_hint: "Clients that ask for a stream show nothing when they get the whole answer at once. Most chat applications ask for one: choose one of the other two for them.",
+        "Клиенты, которые запрашивают поток, ничего не показывают, если получают ответ целиком. Так работает большинство чатов: для них выберите один из двух других вариантов.";
+    block_details: "A block answer says what was found", "О найденном ответ на заблокированный вызов сообщает";
+    block_details_metadata: "in its metadata", "в поле metadata";
+    block_details_header: "in the header X-Monitor-Replaced", "в заголовке X-Monitor-Replaced";
+    block_details_hint: "The header is for clients that accept only texts in the metadata of an answer.",
+        "Заголовок нужен клиентам, которые принимают в поле metadata только строки.";
     local_patterns: "Patterns that the gateway itself checks", "Шаблоны, которые проверяет сам шлюз";
     local_patterns_hint: "Redaction and checked streaming use the gateway's own detection.",
         "Для скрытия данных и проверки на лету шлюз ищет сам.";

@@ -8,8 +8,10 @@ mod text_window;
 #[cfg(test)]
 mod tests;
 
+pub(super) use text_window::Detectors;
+
 use super::answer::{Filtered, Stop, StreamFilter};
-use super::capture::Layout;
+use super::capture::{Layout, has_text};
 use super::verdict::report_unchecked;
 use crate::gateway::error::CallError;
 use crate::gateway::state::Snapshot;
@@ -19,11 +21,17 @@ use monitor_model::{OnBackendFailure, Policy};
 use monitor_wire::sse::pieces::{Reading, read};
 use monitor_wire::sse::{Frame, Frames};
 use pending_frames::PendingFrames;
+use pingora_http::ResponseHeader;
 use std::sync::Arc;
-use text_window::Detectors;
 
 /// The largest frame that is held and read.
 const LARGEST_FRAME: usize = 1 << 20;
+
+/// Whether an answer with this head passes through the filter: a stream, and what has no text. Another one is
+/// checked once it is complete.
+pub(super) fn is_stream(head: Option<&ResponseHeader>) -> bool {
+    head.is_none_or(|head| !has_text(head) || Layout::of(head).event_stream)
+}
 
 /// The filter of one stream.
 pub(super) struct HoldBack {
@@ -32,13 +40,23 @@ pub(super) struct HoldBack {
     detectors: Detectors,
     frames: Frames,
     pending: PendingFrames,
-    /// The answer is not an event stream, or a compressed one, so it passes unchanged.
+    /// The answer has no text, or is a compressed stream, so it passes unchanged.
     passes: bool,
     is_unchecked: bool,
     stop: Option<Stop>,
 }
 
 impl HoldBack {
+    /// The policy that it follows.
+    pub(super) fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// What it looks for.
+    pub(super) fn detectors(&self) -> &Detectors {
+        &self.detectors
+    }
+
     /// None where this process has no detectors.
     pub(super) fn new(snapshot: &Snapshot, policy: &Arc<Policy>) -> Option<Self> {
         Some(Self {
@@ -118,7 +136,7 @@ impl HoldBack {
 }
 
 impl StreamFilter for HoldBack {
-    /// An answer that is not an event stream passes, as in sync mode without streams.
+    /// An answer without text passes, and a stream that cannot be read where the policy says so.
     fn start(&mut self, layout: Layout) -> Result<(), CallError> {
         self.passes = !layout.plain_stream();
         if layout.event_stream && layout.encoded {

@@ -2,7 +2,7 @@
 //! 41). Frames leave unchanged and in order.
 
 use super::text_window::{Detectors, TextWindow};
-use monitor_wire::sse::pieces::{Field, Named, Reading, Said, read};
+use monitor_wire::sse::pieces::{Field, Named, Piece, Reading, Said, read};
 use monitor_wire::sse::{Template, writer};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -48,7 +48,7 @@ impl PendingFrames {
 
     /// Takes an event; false, and nothing is taken, when it begins more texts than are followed.
     pub(super) fn push(&mut self, raw: &[u8], said: Said, detectors: &Detectors) -> bool {
-        let new = said.pieces.iter().map(|piece| (piece.choice, piece.field));
+        let new = said.pieces.iter().map(key_of);
         let new = new.filter(|key| !self.texts.contains_key(key)).count();
         let seen = said.choices.iter().map(|named| named.choice);
         let unseen = seen
@@ -58,9 +58,10 @@ impl PendingFrames {
             return false;
         }
         let mut pieces = Vec::with_capacity(said.pieces.len());
+        self.settle(&said.pieces, detectors);
         for piece in said.pieces {
-            let key = (piece.choice, piece.field);
-            let text = self.texts.entry(key).or_default();
+            let key = key_of(&piece);
+            let text = self.texts.entry(key.clone()).or_default();
             let start = text.end();
             text.push(&piece.text, detectors);
             let end = text.end();
@@ -68,6 +69,25 @@ impl PendingFrames {
         }
         self.hold(raw, true, pieces, said.choices);
         true
+    }
+
+    /// Settles the texts that are over as far as can be told, so that they hold back nothing behind them: the
+    /// reasoning of a choice that goes on to answer, and a text under another name that the event does not continue.
+    fn settle(&mut self, pieces: &[Piece], detectors: &Detectors) {
+        let said = || pieces.iter().filter(|piece| !piece.text.is_empty());
+        for ((choice, field), text) in &mut self.texts {
+            let goes_on = || said().any(|piece| piece.choice == *choice && piece.field == *field);
+            let is_over = match field {
+                Field::Other(_) => said().next().is_some() && !goes_on(),
+                Field::Reasoning | Field::ReasoningContent => {
+                    !goes_on() && said().any(|piece| piece.choice == *choice && is_answer(piece))
+                }
+                _ => false,
+            };
+            if is_over {
+                text.settle(detectors);
+            }
+        }
     }
 
     /// Whether more frames wait than may. Frames without text wait behind those with text.
@@ -150,8 +170,9 @@ impl PendingFrames {
         };
         for (place, piece) in frame.pieces.iter().zip(said.pieces) {
             let visible = self.visible(place).clamp(place.start, place.end) - place.start;
-            if visible > 0 {
-                let (choice, field) = place.key;
+            let (choice, field) = place.key.clone();
+            // The form around a text under another name is not known, so none of it is shown.
+            if visible > 0 && !matches!(field, Field::Other(_)) {
                 let is_first = self.choices.insert(choice, false).is_none();
                 let text = &piece.text[..visible];
                 out.extend(match is_first {
@@ -185,6 +206,18 @@ impl PendingFrames {
     fn finding(&self, place: &PiecePosition) -> Option<usize> {
         self.texts.get(&place.key)?.finding()
     }
+}
+
+fn key_of(piece: &Piece) -> TextKey {
+    (piece.choice, piece.field.clone())
+}
+
+/// Whether a piece belongs to what a reasoning leads to.
+fn is_answer(piece: &Piece) -> bool {
+    !matches!(
+        piece.field,
+        Field::Reasoning | Field::ReasoningContent | Field::Other(_)
+    )
 }
 
 /// The `finish_reason` of a choice that a finding ends (§2.3).

@@ -18,9 +18,9 @@ const STEP: usize = 1024;
 
 /// The detectors that inspect a text.
 #[derive(Clone)]
-pub(super) struct Detectors {
-    pub(super) inspector: Arc<dyn Inspector>,
-    pub(super) patterns: PatternSet,
+pub(crate) struct Detectors {
+    pub(crate) inspector: Arc<dyn Inspector>,
+    pub(crate) patterns: PatternSet,
 }
 
 /// The last part of a growing text. Positions are bytes from the beginning of the text.
@@ -82,6 +82,14 @@ impl TextWindow {
         }
     }
 
+    /// Inspects the text as if it ended here, and shows it. Text that follows nevertheless continues it: a finding
+    /// that reaches into what follows ends the stream there.
+    pub(super) fn settle(&mut self, detectors: &Detectors) {
+        if self.visible < self.end() {
+            self.inspect(detectors, true);
+        }
+    }
+
     /// Inspects the text as far as its findings are stable, or to its end if `is_final`.
     fn inspect(&mut self, detectors: &Detectors, is_final: bool) {
         while self.finding.is_none() {
@@ -96,8 +104,11 @@ impl TextWindow {
             let upto = block_end.map_or(start + stable, |end| end.min(start + stable));
             if upto > self.visible {
                 let finds = detectors.inspector.find(window, &[], detectors.patterns);
-                let mut begins = finds.iter().map(|find| start + find.start);
-                self.finding = begins.find(|begin| (self.visible..upto).contains(begin));
+                // None spans what is visible, unless the text was settled there.
+                let mut finds = finds.iter();
+                let new = finds.find(|find| start + find.end > self.visible);
+                let begin = new.map(|find| (start + find.start).max(self.visible));
+                self.finding = begin.filter(|begin| *begin < upto);
                 self.visible = upto;
             }
             match block_end {

@@ -131,7 +131,7 @@ impl UnredactStream {
         for (at, piece) in said.pieces.iter().enumerate() {
             let goes_on = last.get(&key_of(piece)).is_some_and(|last| *last > at);
             let may_hold = goes_on || !ended.contains(&piece.choice);
-            if is_unredacted(piece.field)
+            if is_unredacted(&piece.field)
                 && let Some(token) = self.piece(frame, piece, may_hold)
             {
                 edits.push((piece.span.clone(), token));
@@ -141,7 +141,7 @@ impl UnredactStream {
             .held
             .keys()
             .filter(|(choice, _)| ended.contains(choice));
-        for key in over.copied().collect::<Vec<_>>() {
+        for key in over.cloned().collect::<Vec<_>>() {
             self.flush(key, out);
         }
         edits.sort_by_key(|(span, _)| span.start);
@@ -166,7 +166,7 @@ impl UnredactStream {
             begun: &begun,
             found: &found,
             end: hold,
-            is_arguments: is_arguments(piece.field),
+            is_arguments: is_arguments(&piece.field),
         };
         let token = rewrite.apply(token);
         if hold < whole.len() {
@@ -177,7 +177,7 @@ impl UnredactStream {
     }
 
     fn flush_all(&mut self, out: &mut Vec<u8>) {
-        while let Some(key) = self.held.keys().next().copied() {
+        while let Some(key) = self.held.keys().next().cloned() {
             self.flush(key, out);
         }
     }
@@ -235,15 +235,19 @@ impl Rewrite<'_> {
 }
 
 fn key_of(piece: &Piece) -> TextKey {
-    (piece.choice, piece.field)
+    (piece.choice, piece.field.clone())
 }
 
-/// Whether a text is unredacted. Function names come from the client's own tools; all else may quote the prompt.
-fn is_unredacted(field: Field) -> bool {
-    !matches!(field, Field::ToolName(_) | Field::FunctionName)
+/// Whether a text is unredacted. Function names come from the client's own tools, and what stands under other names
+/// than those of the reference format stays as it is; all else may quote the prompt.
+fn is_unredacted(field: &Field) -> bool {
+    !matches!(
+        field,
+        Field::ToolName(_) | Field::FunctionName | Field::Other(_)
+    )
 }
 
-fn is_arguments(field: Field) -> bool {
+fn is_arguments(field: &Field) -> bool {
     matches!(field, Field::ToolArguments(_) | Field::FunctionArguments)
 }
 

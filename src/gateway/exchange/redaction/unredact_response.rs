@@ -6,20 +6,12 @@ use super::placeholders::Placeholders;
 use super::unredact::{self, UnredactStream};
 use crate::gateway::exchange::answer::{Filtered, StreamFilter};
 use crate::gateway::exchange::capture::Layout;
+use crate::gateway::headers::DIGESTS;
 use crate::observe::events::Unrestored;
 use crate::observe::{Metrics, UnrestoredReason};
 use bytes::Bytes;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
-
-/// Headers that are digests or validators of a body's bytes.
-const DIGESTS: [&str; 5] = [
-    "etag",
-    "content-md5",
-    "digest",
-    "content-digest",
-    "repr-digest",
-];
 
 /// Unredacts one answer.
 pub(crate) struct Unredact {

@@ -41,7 +41,7 @@ fn every_field_is_read() {
         "block_on": {"guardrails": false, "custom_policy": true, "dataclean": false},
         "replace_response": true, "stream_in_sync": "off", "redact_upstream": true,
         "scan_roles": ["all_user", "system", "assistant", "tool"],
-        "local_patterns": ["EMAILS", "IP"],
+        "block_details": "header", "local_patterns": ["EMAILS", "IP"],
     });
     let policy = Policy::from_value(&value).unwrap();
     assert_eq!(json!(policy), value);
@@ -67,7 +67,7 @@ fn all_that_is_wrong_is_said_at_once_and_no_phrase_is_quoted() {
         "replace_response is text; allowed: true or false",
         "scan_roles[0] \"user\" is unknown; allowed: last_user, all_user,",
         "scan_roles[2] lists tool twice",
-        "stream_in_sync has an unknown value; allowed: off, hold_back",
+        "stream_in_sync has an unknown value; allowed: off, hold_back, replay",
         "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, CVC,",
         "local_patterns[1] \"DIAGNOSIS\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
         "local_patterns[3] lists IP twice",
@@ -116,6 +116,14 @@ fn what_cannot_be_meant_is_refused() {
             json!({"app_mode": "async", "on_backend_failure": "closed"}),
             "on_backend_failure closed",
         ),
+        (
+            json!({"app_mode": "async", "stream_in_sync": "replay"}),
+            "stream_in_sync replay needs app_mode sync",
+        ),
+        (
+            json!({"app_mode": "async", "block_details": "header"}),
+            "block_details header needs app_mode sync",
+        ),
         (json!([]), "policy is a list"),
         (json!(null), "policy is empty"),
     ] {
@@ -155,6 +163,9 @@ fn what_can_be_meant_is_accepted() {
     assert!(problems(json!({"app_mode": "async", "redact_upstream": true})).is_empty());
     let held = json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "local_patterns": ["INN"]});
     assert!(problems(held).is_empty());
+    let replayed = json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "replay", "replace_response": true,
+        "redact_upstream": true, "block_details": "metadata"});
+    assert!(problems(replayed).is_empty());
     let longest = "й".repeat(10_000);
     assert!(problems(json!({"app_mode": "sync", "phrase": longest})).is_empty());
     assert!(Policy::from_json("{").is_err());

@@ -1,11 +1,19 @@
-//! Holds an answer until it is complete, for calls whose answer is checked or unredacted as a whole (CONTRACT
-//! 15, 41). The memory is bounded by `limits.recorded_bytes`; the client and the clocks are watched
+//! Holds an answer until it is complete, for calls whose answer is checked, unredacted or replayed as a whole
+//! (CONTRACT 15, 41, 43). The memory is bounded by `limits.recorded_bytes`; the client and the clocks are watched
 //! meanwhile. An answer that need not be held, or is too large, is relayed instead.
 
-use super::answer::{Answer, HeldAnswer, StreamFilter, send_whole};
-use super::answer_check::AnswerCheck;
+mod answer_check;
+mod delivery;
+mod local_check;
+mod replay;
+
+pub(super) use answer_check::AnswerCheck;
+pub(super) use local_check::LocalCheck;
+pub(super) use replay::Replay;
+
+use super::answer::{Answer, StreamFilter};
 use super::call::UpstreamResponse;
-use super::capture::{self, Layout, Wanted};
+use super::capture::{self, Layout, Wanted, has_text};
 use super::client_gone;
 use super::record::failure_of;
 use super::redaction::Unredact;
@@ -16,11 +24,13 @@ use crate::gateway::error::CallError;
 use crate::gateway::limits::MemoryReservation;
 use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
-use crate::observe::UncheckedReason;
-use monitor_model::OnBackendFailure;
+use crate::observe::{UncheckedReason, UnreplayedReason};
+use delivery::{Delivery, HeldAnswer};
+use monitor_model::{OnBackendFailure, Policy};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
+use replay::report_unreplayed;
 use std::time::Instant;
 use tokio::time::timeout;
 
@@ -28,11 +38,39 @@ use tokio::time::timeout;
 pub(super) struct Hold {
     /// Present where the prompt was redacted (CONTRACT 41).
     pub(super) unredact: Option<Unredact>,
-    /// Present where the policy has the answer checked (`replace_response`, CONTRACT 15).
-    pub(super) check: Option<AnswerCheck>,
+    /// Present where the policy has the answer checked.
+    pub(super) check: Option<HeldCheck>,
+    /// Present where the client gets the answer as a stream (CONTRACT 43).
+    pub(super) replay: Option<Replay>,
+}
+
+/// Who checks a held answer.
+pub(super) enum HeldCheck {
+    /// The backend (`replace_response`, CONTRACT 15).
+    Backend(AnswerCheck),
+    /// The gateway's own detectors, where the answer should have been a stream (CONTRACT 41).
+    Local(LocalCheck),
+}
+
+impl HeldCheck {
+    fn policy(&self) -> &Policy {
+        match self {
+            Self::Backend(check) => &check.policy,
+            Self::Local(check) => check.policy(),
+        }
+    }
 }
 
 impl Hold {
+    /// Holds an answer for the gateway's own check.
+    pub(super) fn checking(check: LocalCheck) -> Self {
+        Self {
+            unredact: None,
+            check: Some(HeldCheck::Local(check)),
+            replay: None,
+        }
+    }
+
     /// Collects the answer and sends it to the client, or relays one that is not held.
     pub(super) async fn response_body(
         self: Box<Self>,
@@ -48,8 +86,11 @@ impl Hold {
             Collected::Complete(body) => {
                 answer.upstream.release().await;
                 let held = HeldAnswer {
-                    head,
-                    body: body.into(),
+                    delivery: Delivery {
+                        head,
+                        body: body.into(),
+                        replay: self.replay,
+                    },
                     registration: answer.registration,
                 };
                 self.send(snapshot, session, ctx, held).await
@@ -75,7 +116,8 @@ impl Hold {
     fn head_to_hold(&self, upstream: &UpstreamResponse) -> Option<ResponseHeader> {
         let head = upstream.head().filter(|head| has_text(head))?;
         let layout = Layout::of(head);
-        let is_held = self.check.is_some() || (!layout.event_stream && !layout.encoded);
+        let is_changed = self.replay.is_some() || !layout.encoded;
+        let is_held = self.check.is_some() || (!layout.event_stream && is_changed);
         is_held.then(|| head.clone())
     }
 
@@ -87,15 +129,22 @@ impl Hold {
         ctx: &mut CallContext,
         mut held: HeldAnswer,
     ) -> Result<()> {
+        let delivery = &mut held.delivery;
         if let Some(unredact) = &self.unredact {
-            held.body = unredact.whole(&snapshot.metrics, &mut held.head, held.body);
+            let body = std::mem::take(&mut delivery.body);
+            delivery.body = unredact.whole(&snapshot.metrics, &mut delivery.head, body);
         }
-        if let Some(check) = self.check {
-            return check.run(snapshot, session, ctx, held).await;
+        match self.check {
+            None => {}
+            Some(HeldCheck::Backend(check)) => {
+                return check.run(snapshot, session, ctx, held).await;
+            }
+            Some(HeldCheck::Local(check)) => {
+                return check.run(snapshot, session, ctx, held).await;
+            }
         }
         let HeldAnswer {
-            head,
-            body,
+            delivery,
             registration,
         } = held;
         let wanted = Wanted {
@@ -104,11 +153,11 @@ impl Hold {
             limit: snapshot.settings.limits.recorded_bytes,
         };
         if wanted.text || wanted.metadata {
-            let mut captured = capture::whole(&head, &body, wanted).captured;
+            let mut captured = capture::whole(&delivery.head, &delivery.body, wanted).captured;
             ctx.set_metadata(captured.metadata.take());
             registration.post_call(captured, None);
         }
-        send_whole(session, ctx, head, body).await
+        delivery.send(snapshot, session, ctx).await
     }
 
     /// Handles an answer that is too large to hold: it passes unchecked, or not at all.
@@ -122,12 +171,15 @@ impl Hold {
         if let Some(check) = &self.check {
             let detail = "the answer is larger than limits.recorded_bytes";
             let reason = UncheckedReason::Unreadable;
-            report_unchecked(&snapshot.metrics, &check.policy, reason, detail);
-            if check.policy.on_backend_failure == OnBackendFailure::Closed {
+            report_unchecked(&snapshot.metrics, check.policy(), reason, detail);
+            if check.policy().on_backend_failure == OnBackendFailure::Closed {
                 return answer.refuse(session, ctx, CallError::Unchecked).await;
             }
             ctx.detail = Some("unchecked");
             answer.registration.set_unchecked();
+        }
+        if self.replay.is_some() {
+            report_unreplayed(snapshot, UnreplayedReason::TooLarge);
         }
         self.relay(snapshot, session, ctx, answer).await
     }
@@ -156,12 +208,6 @@ impl Hold {
             .filter(&snapshot.metrics, Layout::of(head), limit)?;
         Some(Box::new(filter))
     }
-}
-
-/// Whether an answer has text: an upstream error and a bodiless status have none.
-fn has_text(head: &ResponseHeader) -> bool {
-    let status = head.status.as_u16();
-    status < 400 && !matches!(status, 204 | 304)
 }
 
 /// The outcome of collecting an answer.

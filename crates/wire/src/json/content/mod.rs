@@ -2,14 +2,16 @@
 //! around it calls itself. Images, audio and files are not text (§4.1 rule 3), nor are the attributes of a
 //! part.
 
-use super::kind::Kind;
-use super::name::{folded, is_exactly, is_in_any_case};
-use super::text::unescape;
-use super::view::View;
-use std::ops::{ControlFlow, Range};
+mod meaning;
+mod other_text;
 
-/// Levels of a content that are read. What lies deeper is reported as unreadable.
-const DEEPEST: usize = 32;
+pub(crate) use other_text::other_texts;
+
+use super::kind::Kind;
+use super::name::{is_exactly, is_in_any_case};
+use super::view::View;
+use meaning::{DEEPEST, Meaning, is_textual};
+use std::ops::{ControlFlow, Range};
 
 /// One value of a content.
 pub(super) enum Piece<'a> {
@@ -34,46 +36,6 @@ const BESIDE: [&str; 5] = [
     "reasoning_content",
     "thinking",
 ];
-
-/// What a member of a part is to a reader of text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    /// Text is expected here.
-    Text,
-    /// Text in a part of text, else the bytes of an image, a sound or a file.
-    Source,
-    /// Arguments, whose members mean what their caller wants: every string counts.
-    Free,
-    /// An attribute of the part, or a reference to a file.
-    NoText,
-    /// Not known; its strings count.
-    Unknown,
-}
-
-impl Meaning {
-    fn of(name: &str) -> Self {
-        match &*folded(name) {
-            "text" | "content" | "refusal" | "input_text" | "output_text" => Self::Text,
-            "data" | "source" => Self::Source,
-            "input" | "arguments" | "parameters" => Self::Free,
-            "image_url" | "image" | "input_audio" | "audio" | "audio_url" | "video"
-            | "video_url" | "file" | "file_data" | "file_url" | "file_id" | "url" => Self::NoText,
-            "type" | "id" | "index" | "name" | "role" | "status" | "detail" | "format"
-            | "media_type" | "mime_type" | "mediatype" | "mimetype" | "call_id"
-            | "tool_call_id" | "tool_use_id" | "cache_control" | "annotations" | "logprobs"
-            | "citations" | "signature" | "encrypted_content" => Self::NoText,
-            _ => Self::Unknown,
-        }
-    }
-
-    /// That of a member, by its name as a token, in a part of this meaning.
-    fn in_part(key: &[u8], part: Self) -> Self {
-        match part {
-            Self::Free => Self::Free,
-            _ => Self::of(&unescape(key)),
-        }
-    }
-}
 
 /// The strings of one content.
 pub struct ContentLiterals {
@@ -237,22 +199,11 @@ fn main_text(part: View<'_>, meaning: Meaning) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// Whether a part is one of text, or does not say what it is.
-fn is_textual(part: View<'_>) -> bool {
-    let mut types = part.named_in_any_case("type").peekable();
-    let says_nothing = types.peek().is_none();
-    says_nothing
-        || types.any(|kind| {
-            kind.text()
-                .is_none_or(|kind| folded(&kind).contains("text"))
-        })
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::json::scan;
+    use crate::json::{scan, unescape};
 
     /// The texts of a content, and whether a part of it is unreadable.
     fn read(content: &str) -> (Vec<String>, bool) {

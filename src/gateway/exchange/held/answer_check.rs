@@ -1,13 +1,13 @@
 //! The check of a complete answer (`replace_response`, CONTRACT 15): the answer passes byte for byte, or the
 //! policy's phrase replaces it (§2.4). Only sync mode holds an answer for it.
 
-use super::answer::{HeldAnswer, send_whole};
-use super::block::{Block, RequestSummary};
-use super::capture::{self, Wanted};
-use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
+use super::delivery::HeldAnswer;
 use crate::backend::Record;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
+use crate::gateway::exchange::block::{Block, RequestSummary};
+use crate::gateway::exchange::capture::{self, Wanted};
+use crate::gateway::exchange::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
 use crate::observe::UncheckedReason;
@@ -18,9 +18,9 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// What the check of an answer needs.
-pub(super) struct AnswerCheck {
-    pub(super) request: RequestSummary,
-    pub(super) policy: Arc<Policy>,
+pub(crate) struct AnswerCheck {
+    pub(crate) request: RequestSummary,
+    pub(crate) policy: Arc<Policy>,
 }
 
 /// A held answer, read for its check.
@@ -33,7 +33,7 @@ struct Read {
 
 impl AnswerCheck {
     /// Checks the answer and answers the client.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         self,
         snapshot: &Snapshot,
         session: &mut ServerSession,
@@ -52,20 +52,20 @@ impl AnswerCheck {
             record,
         };
         match check.run(snapshot, session, ctx).await {
-            CheckOutcome::Passed if is_readable => {
-                send_whole(session, ctx, held.head, held.body).await
-            }
+            CheckOutcome::Passed if is_readable => held.delivery.send(snapshot, session, ctx).await,
             CheckOutcome::Passed => {
                 let detail = "the answer is not readable as a whole";
                 let reason = UncheckedReason::Unreadable;
                 report_unchecked(&snapshot.metrics, policy, reason, detail);
-                self.unchecked(session, ctx, held).await
+                self.unchecked(snapshot, session, ctx, held).await
             }
             CheckOutcome::Flagged(finding) => {
-                let block = self.block(finding, usage);
+                let block = self.block(&finding, usage);
                 block.answer(snapshot, session, ctx).await
             }
-            CheckOutcome::Unknown | CheckOutcome::Late => self.unchecked(session, ctx, held).await,
+            CheckOutcome::Unknown | CheckOutcome::Late => {
+                self.unchecked(snapshot, session, ctx, held).await
+            }
             CheckOutcome::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
             CheckOutcome::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
         }
@@ -76,7 +76,7 @@ impl AnswerCheck {
             metadata: ctx.wants_metadata(),
             ..Wanted::record(snapshot.settings.limits.recorded_bytes)
         };
-        let mut whole = capture::whole(&held.head, &held.body, wanted);
+        let mut whole = capture::whole(&held.delivery.head, &held.delivery.body, wanted);
         ctx.set_metadata(whole.captured.metadata.take());
         let is_readable = !whole.captured.incomplete;
         let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
@@ -94,19 +94,15 @@ impl AnswerCheck {
     }
 
     /// The phrase in place of the answer.
-    fn block(self, finding: Box<Finding>, usage: Option<Box<RawValue>>) -> Box<Block> {
-        Box::new(Block {
-            stage: Stage::PostCall,
-            request: self.request,
-            policy: self.policy,
-            finding,
-            usage,
-        })
+    fn block(self, finding: &Finding, usage: Option<Box<RawValue>>) -> Box<Block> {
+        let block = Block::by_verdict(Stage::PostCall, self.request, self.policy, finding);
+        Box::new(Block { usage, ..block })
     }
 
     /// Sends the answer without a verdict, or refuses it, as the policy says (CONTRACT 13).
     async fn unchecked(
         self,
+        snapshot: &Snapshot,
         session: &mut ServerSession,
         ctx: &mut CallContext,
         held: HeldAnswer,
@@ -115,6 +111,6 @@ impl AnswerCheck {
             return respond::error(session, ctx, &CallError::Unchecked).await;
         }
         ctx.detail = Some("unchecked");
-        send_whole(session, ctx, held.head, held.body).await
+        held.delivery.send(snapshot, session, ctx).await
     }
 }

@@ -1,0 +1,59 @@
+//! What a member of a message's part is to a reader of text, by its name.
+
+use crate::json::name::folded;
+use crate::json::text::unescape;
+use crate::json::view::View;
+
+/// Levels of a content that are read. What lies deeper is reported as unreadable.
+pub(super) const DEEPEST: usize = 32;
+
+/// What a member of a part is to a reader of text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Text is expected here.
+    Text,
+    /// Text in a part of text, else the bytes of an image, a sound or a file.
+    Source,
+    /// Arguments, whose members mean what their caller wants: every string counts.
+    Free,
+    /// An attribute of the part, or a reference to a file.
+    NoText,
+    /// Not known; its strings count.
+    Unknown,
+}
+
+impl Meaning {
+    pub(super) fn of(name: &str) -> Self {
+        match &*folded(name) {
+            "text" | "content" | "refusal" | "input_text" | "output_text" => Self::Text,
+            "data" | "source" => Self::Source,
+            "input" | "arguments" | "parameters" => Self::Free,
+            "image_url" | "image" | "input_audio" | "audio" | "audio_url" | "video"
+            | "video_url" | "file" | "file_data" | "file_url" | "file_id" | "url" => Self::NoText,
+            "type" | "id" | "index" | "name" | "role" | "status" | "detail" | "format"
+            | "media_type" | "mime_type" | "mediatype" | "mimetype" | "call_id"
+            | "tool_call_id" | "tool_use_id" | "cache_control" | "annotations" | "logprobs"
+            | "citations" | "signature" | "encrypted_content" => Self::NoText,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// That of a member, by its name as a token, in a part of this meaning.
+    pub(super) fn in_part(key: &[u8], part: Self) -> Self {
+        match part {
+            Self::Free => Self::Free,
+            _ => Self::of(&unescape(key)),
+        }
+    }
+}
+
+/// Whether a part is one of text, or does not say what it is.
+pub(super) fn is_textual(part: View<'_>) -> bool {
+    let mut types = part.named_in_any_case("type").peekable();
+    let says_nothing = types.peek().is_none();
+    says_nothing
+        || types.any(|kind| {
+            kind.text()
+                .is_none_or(|kind| folded(&kind).contains("text"))
+        })
+}

@@ -1,0 +1,73 @@
+//! The data of one raw frame, and where each byte of it stood.
+
+use crate::json::unescape;
+use std::ops::Range;
+
+/// A byte order mark, which may stand before the first frame.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The `data` lines of one raw frame joined by line feeds.
+pub(super) fn data(frame: &[u8]) -> Vec<u8> {
+    Data::of(frame).joined
+}
+
+/// The `data` lines of a frame joined by line feeds, and where each stood.
+pub(super) struct Data {
+    pub(super) joined: Vec<u8>,
+    /// Where a line begins in `joined` and in the frame.
+    lines: Vec<(usize, usize)>,
+}
+
+impl Data {
+    /// A value that stands alone.
+    pub(super) fn of_json(json: &[u8]) -> Self {
+        Self {
+            joined: json.to_vec(),
+            lines: vec![(0, 0)],
+        }
+    }
+
+    pub(super) fn of(frame: &[u8]) -> Self {
+        let (mut joined, mut lines) = (Vec::with_capacity(frame.len()), Vec::new());
+        let mut at = if frame.starts_with(BOM) { BOM.len() } else { 0 };
+        for line in frame[at..].split(|byte| matches!(byte, b'\n' | b'\r')) {
+            if let Some(value) = data_of(line) {
+                if !lines.is_empty() {
+                    joined.push(b'\n');
+                }
+                lines.push((joined.len(), at + line.len() - value.len()));
+                joined.extend_from_slice(value);
+            }
+            at += line.len() + 1;
+        }
+        Self { joined, lines }
+    }
+
+    /// A string of the event with its place in the frame. No string goes over a line's end.
+    pub(super) fn piece(&self, json: &str) -> Option<(Range<usize>, String)> {
+        let start = (json.as_ptr() as usize).checked_sub(self.joined.as_ptr() as usize)?;
+        let mut lines = self.lines.iter().rev();
+        let (joined, raw) = lines.find(|(joined, _)| *joined <= start)?;
+        let start = start - joined + raw;
+        let text = unescape(json.as_bytes()).into_owned();
+        Some((start..start + json.len(), text))
+    }
+}
+
+fn data_of(line: &[u8]) -> Option<&[u8]> {
+    let value = line.strip_prefix(b"data")?;
+    if value.is_empty() {
+        return Some(value);
+    }
+    let value = value.strip_prefix(b":")?;
+    Some(value.strip_prefix(b" ").unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_data_of_a_frame_is_its_lines_joined_by_line_feeds() {
+        assert_eq!(super::data(b"data: a\n: no\r\ndata:b\n\n"), b"a\nb");
+        assert_eq!(super::data(b"event: x\n\n"), b"");
+    }
+}

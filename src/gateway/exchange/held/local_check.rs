@@ -1,0 +1,159 @@
+//! The check of an answer that is no stream although one was asked for (CONTRACT 41): the detectors of the stream
+//! look at every text of it once it is complete.
+
+use super::delivery::{Delivery, HeldAnswer};
+use crate::fair_queue::heavy;
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::exchange::block::{Block, RequestSummary};
+use crate::gateway::exchange::capture::{self, Captured, Wanted, Whole};
+use crate::gateway::exchange::hold_back::{Detectors, HoldBack};
+use crate::gateway::exchange::record::failure_of;
+use crate::gateway::exchange::verdict::report_unchecked;
+use crate::gateway::respond;
+use crate::gateway::state::Snapshot;
+use crate::observe::{UncheckedReason, VerdictType};
+use monitor_model::{OnBackendFailure, Policy, Stage};
+use monitor_wire::sse::pieces::{Field, read_whole};
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the check of a complete answer needs.
+pub(crate) struct LocalCheck {
+    request: RequestSummary,
+    policy: Arc<Policy>,
+    detectors: Detectors,
+}
+
+/// The result of the check.
+enum LocalVerdict {
+    Passed,
+    /// How often each pattern was found.
+    Flagged(BTreeMap<&'static str, u64>),
+    /// The answer is no chat completion.
+    Unreadable,
+}
+
+impl LocalCheck {
+    /// The check that takes the place of this filter.
+    pub(crate) fn new(filter: &HoldBack, request: RequestSummary) -> Self {
+        Self {
+            request,
+            policy: filter.policy().clone(),
+            detectors: filter.detectors().clone(),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Checks the answer, registers it, and answers the client.
+    pub(crate) async fn run(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        mut held: HeldAnswer,
+    ) -> Result<()> {
+        let Whole {
+            mut captured,
+            usage,
+        } = read(snapshot, ctx, &held);
+        match self.verdict(snapshot, &held.delivery) {
+            LocalVerdict::Passed => {}
+            LocalVerdict::Flagged(types) => {
+                // The record has what the client gets.
+                captured = Captured::default();
+                captured.text = self.policy.phrase.clone();
+                held.registration.set_replaced(VerdictType::Dataclean);
+                held.registration.post_call(captured, None);
+                let block = self.block(&types, usage);
+                return Box::new(block).answer(snapshot, session, ctx).await;
+            }
+            LocalVerdict::Unreadable => {
+                if !self.may_pass(snapshot) {
+                    let failure = failure_of(&CallError::Unchecked);
+                    held.registration.post_call(captured, Some(failure));
+                    return respond::error(session, ctx, &CallError::Unchecked).await;
+                }
+                ctx.detail = Some("unchecked");
+                held.registration.set_unchecked();
+            }
+        }
+        held.registration.post_call(captured, None);
+        held.delivery.send(snapshot, session, ctx).await
+    }
+
+    /// Counts and logs an answer that cannot be read; the policy decides whether it passes.
+    fn may_pass(&self, snapshot: &Snapshot) -> bool {
+        let detail = "the answer is neither an event stream nor a chat completion";
+        let reason = UncheckedReason::Unreadable;
+        report_unchecked(&snapshot.metrics, &self.policy, reason, detail);
+        self.policy.on_backend_failure == OnBackendFailure::Open
+    }
+
+    fn verdict(&self, snapshot: &Snapshot, answer: &Delivery) -> LocalVerdict {
+        heavy(answer.body.len(), || {
+            let limit = snapshot.settings.limits.recorded_bytes;
+            let body = capture::decoded(&answer.head, &answer.body, limit);
+            body.map_or(LocalVerdict::Unreadable, |body| self.of_body(&body))
+        })
+    }
+
+    fn of_body(&self, body: &[u8]) -> LocalVerdict {
+        if body.trim_ascii().is_empty() {
+            return LocalVerdict::Passed;
+        }
+        let Some(said) = read_whole(body) else {
+            return LocalVerdict::Unreadable;
+        };
+        let mut texts: BTreeMap<(u64, Field), String> = BTreeMap::new();
+        for piece in said.pieces {
+            *texts.entry((piece.choice, piece.field)).or_default() += &piece.text;
+        }
+        let (inspector, patterns) = (&self.detectors.inspector, self.detectors.patterns);
+        let mut types = BTreeMap::new();
+        for find in texts
+            .values()
+            .flat_map(|text| inspector.find(text, &[], patterns))
+        {
+            *types.entry(find.kind).or_insert(0) += 1;
+        }
+        match types.is_empty() {
+            true => LocalVerdict::Passed,
+            false => LocalVerdict::Flagged(types),
+        }
+    }
+
+    fn block(self, types: &BTreeMap<&'static str, u64>, usage: Option<Box<RawValue>>) -> Block {
+        let types: Vec<Value> = types
+            .iter()
+            .map(|(kind, count)| json!({"type": kind, "count": count}))
+            .collect();
+        Block {
+            stage: Stage::PostCall,
+            request: self.request,
+            policy: self.policy,
+            kind: VerdictType::Dataclean,
+            verdict: json!({"dataclean": {"flagged": true, "types": types}}),
+            usage,
+        }
+    }
+}
+
+/// What is recorded of the answer, and its usage.
+fn read(snapshot: &Snapshot, ctx: &mut CallContext, held: &HeldAnswer) -> Whole {
+    let wanted = Wanted {
+        text: held.registration.wants_answer(),
+        metadata: ctx.wants_metadata(),
+        limit: snapshot.settings.limits.recorded_bytes,
+    };
+    let mut whole = capture::whole(&held.delivery.head, &held.delivery.body, wanted);
+    ctx.set_metadata(whole.captured.metadata.take());
+    whole
+}

@@ -1,0 +1,124 @@
+//! What of a stream is text for `hold_back`, whatever it is called, and of an answer that is no stream: CONTRACT 41,
+//! 42, 43.
+
+use crate::hold_back::{CARD, CLOSED, ON, held, raw, text_of};
+use crate::sync::{PHRASE, chat, sync};
+use support::backend::Backend;
+use support::request::HELLO_STREAM;
+use support::upstream::{ANSWER, DONE, Upstream, delta};
+
+#[test]
+fn every_text_of_an_answer_that_is_no_stream_is_checked() {
+    // CONTRACT 41, 43: the client asked for a stream and gets the phrase as one.
+    let text = r#""content":"general greeting""#;
+    for said in [
+        text.replace("greeting", CARD),
+        text.replace("greeting", "") + &format!(r#","reasoning_content":"{CARD}""#),
+        text.replace("greeting", "") + &format!(r#","thinking":{{"of":["{CARD}"]}}"#),
+        r#""content":["card 2200 1244 6450 ","7773"]"#.to_owned(),
+    ] {
+        let (upstream, backend) = (
+            Upstream::json(200, &ANSWER.replace(text, &said)),
+            Backend::start(),
+        );
+        let stack = sync(&upstream, ON).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(text_of(&answer), PHRASE, "{said}");
+        assert!(!answer.text().contains("7773") && answer.text().ends_with(DONE));
+        let (_, post) = backend.await_exchange();
+        assert_eq!(post.message(), PHRASE);
+        assert_eq!(post.parameter("response_replaced"), true);
+        let series = r#"monitor_verdicts_total{stage="post_call",type="dataclean"}"#;
+        assert_eq!(stack.metric(series), 1.0);
+    }
+}
+
+#[test]
+fn texts_under_any_name_are_held_back() {
+    // CONTRACT 41, 42.
+    let event = |delta: &str, beside: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{{delta}}}{beside}}}]}}\n\n")
+    };
+    type Piece = fn(&str) -> (String, String);
+    let forms: [Piece; 6] = [
+        |text| (format!(r#""thinking":"{text}""#), String::new()),
+        |text| {
+            (
+                format!(r#""reasoning_details":[{{"type":"t","text":"{text}"}}]"#),
+                String::new(),
+            )
+        },
+        |text| {
+            (
+                format!(r#""audio":{{"transcript":"{text}","data":"AAAA"}}"#),
+                String::new(),
+            )
+        },
+        |text| {
+            (
+                format!(r#""tomorrow":{{"words":["{text}"]}}"#),
+                String::new(),
+            )
+        },
+        |text| (String::new(), format!(r#","text":"{text}""#)),
+        |text| {
+            (
+                String::new(),
+                format!(r#","message":{{"content":"{text}"}}"#),
+            )
+        },
+    ];
+    for form in forms {
+        let frames: Vec<String> = ["card 2200 1244 ", "6450 77", "73 and more"]
+            .iter()
+            .map(|text| form(text))
+            .map(|(delta, beside)| event(&delta, &beside))
+            .chain([delta(0, "the end"), DONE.to_owned()])
+            .collect();
+        let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(text_of(&answer), PHRASE, "{}", frames[0]);
+        assert!(!answer.text().contains("2200"), "{}", answer.text());
+    }
+}
+
+#[test]
+fn reasoning_and_attributes_that_are_over_do_not_delay_the_answer() {
+    // CONTRACT 41. The upstream sends the next frame only when the client has the one before.
+    let (_stack, feed, mut conn, _upstream, _backend) = held(ON, "");
+    let first = r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"","provider":"some"}}]}"#;
+    feed.chunk(format!("{first}\n\n"));
+    let thought = delta(0, "so I say ivan").replace("content", "reasoning_content");
+    feed.chunk(&thought);
+    feed.settled();
+    let answer = delta(0, "Hello, ");
+    feed.chunk(&answer);
+    let expected = format!("{first}\n\n{thought}{answer}");
+    assert_eq!(
+        conn.read_until(b"Hello, \"},"),
+        expected
+            .split_inclusive("Hello, \"},")
+            .next()
+            .unwrap()
+            .as_bytes()
+    );
+}
+
+#[test]
+fn a_value_that_goes_on_behind_what_was_over_still_ends_the_stream() {
+    // CONTRACT 41.
+    let thought = |text| delta(0, text).replace("content", "reasoning_content");
+    let frames = [
+        thought("card 2200 1244 "),
+        delta(0, "Hello, "),
+        thought("6450 7773."),
+        delta(0, "never"),
+        DONE.to_owned(),
+    ];
+    let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+    let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!(text_of(&answer), format!("Hello, {PHRASE}"));
+    assert!(!answer.text().contains("6450"), "{}", answer.text());
+}

@@ -1,0 +1,237 @@
+//! `stream_in_sync: replay`: the whole answer of sync mode as a stream, CONTRACT 43 with 2, 12, 13, 15, 41.
+
+use crate::stream_blocks::events;
+use crate::sync::{PHRASE, chat, sync};
+use serde_json::{Value, json};
+use std::io::Write;
+use support::assert_envelope;
+use support::backend::Backend;
+use support::request::{HELLO, HELLO_STREAM};
+use support::upstream::{ANSWER, Upstream, response, sse};
+
+const ON: &str = ", stream_in_sync: replay";
+const CHECKED: &str = ", stream_in_sync: replay, replace_response: true";
+
+/// Two choices with everything that a choice can hold.
+const FULL: &str = r#"{"id":"c-1","object":"chat.completion","created":1,"model":"test-model","system_fingerprint":"fp",
+ "choices":[
+  {"index":0,"message":{"role":"assistant","content":"one\ntwo","refusal":null,"annotations":[]},
+   "logprobs":{"content":[{"token":"one","logprob":-1.5e0}]},"finish_reason":"length"},
+  {"index":1,"message":{"role":"assistant","content":null,"refusal":"no","tool_calls":[
+    {"id":"t-1","type":"function","function":{"name":"f","arguments":"{\"x\": 1}"}},
+    {"id":"t-2","type":"function","function":{"name":"g","arguments":""}}]},
+   "logprobs":null,"finish_reason":"tool_calls"}],
+ "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#;
+
+fn asking_for_usage() -> String {
+    HELLO_STREAM.replace(
+        r#""stream":true"#,
+        r#""stream_options": {"include_usage": true},"stream":true"#,
+    )
+}
+
+/// What the client's own library would put together of the choices.
+fn joined(events: &[Value]) -> Value {
+    let mut choices = json!({});
+    for choice in events
+        .iter()
+        .flat_map(|event| event["choices"].as_array().unwrap())
+    {
+        let whole = &mut choices[choice["index"].to_string()];
+        for field in ["content", "refusal"] {
+            if let Some(text) = choice["delta"][field].as_str() {
+                let so_far = whole[field].as_str().unwrap_or_default().to_owned();
+                whole[field] = (so_far + text).into();
+            }
+        }
+        for call in choice["delta"]["tool_calls"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            whole["tool_calls"][call["index"].to_string()] = call["function"].clone();
+        }
+        for field in ["finish_reason", "logprobs"] {
+            if !choice[field].is_null() {
+                whole[field] = choice[field].clone();
+            }
+        }
+    }
+    choices
+}
+
+#[test]
+fn a_whole_answer_becomes_a_stream_with_everything_in_it() {
+    let (upstream, backend) = (Upstream::json(200, FULL), Backend::start());
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM).header("Accept-Encoding", "gzip"));
+    let events = events(&answer);
+    let expected = json!({
+        "0": {"content": "one\ntwo", "finish_reason": "length",
+            "logprobs": {"content": [{"token": "one", "logprob": -1.5}]}},
+        "1": {"refusal": "no", "finish_reason": "tool_calls",
+            "tool_calls": {"0": {"name": "f", "arguments": "{\"x\": 1}"}, "1": {"name": "g", "arguments": ""}}},
+    });
+    assert_eq!(joined(&events), expected);
+    assert!(events.iter().all(|event| event.get("usage").is_none()));
+    for event in &events {
+        assert_eq!(event["object"], "chat.completion.chunk");
+        assert_eq!(
+            (&event["id"], &event["system_fingerprint"]),
+            (&"c-1".into(), &"fp".into())
+        );
+    }
+    assert_eq!(events[0]["choices"][0]["delta"]["role"], "assistant");
+    let sent = upstream.last();
+    let rewritten = HELLO_STREAM.replace("true", "false");
+    assert_eq!(sent.body, rewritten.as_bytes());
+    assert_eq!(sent.head.values("accept-encoding"), ["identity"]);
+    let (_, post) = backend.await_exchange();
+    assert!(post.message().contains("one\ntwo"), "{}", post.message());
+    assert_eq!(
+        stack.metric(r#"monitor_sync_streams_total{handling="replayed"}"#),
+        1.0
+    );
+}
+
+#[test]
+fn usage_comes_where_it_was_asked_for_and_the_model_server_is_not_asked_for_it() {
+    // Model servers refuse stream_options without a stream.
+    let (upstream, backend) = (Upstream::json(200, ANSWER), Backend::start());
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let events = events(&stack.call(&chat(asking_for_usage())));
+    let usage = json!({"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3});
+    let (last, before) = events.split_last().unwrap();
+    assert_eq!((&last["choices"], &last["usage"]), (&json!([]), &usage));
+    assert!(before.iter().all(|event| event["usage"].is_null()));
+    let sent: Value = serde_json::from_slice(&upstream.last().body).unwrap();
+    assert_eq!(
+        (&sent["stream"], &sent["stream_options"]),
+        (&false.into(), &Value::Null)
+    );
+}
+
+#[test]
+fn a_flagged_answer_is_the_phrase_as_a_stream() {
+    // CONTRACT 15.
+    let (upstream, backend) = (Upstream::ok(), Backend::flagging("greeting"));
+    let stack = sync(&upstream, CHECKED).monitor(&backend).start();
+    let answer = stack.call(&chat(asking_for_usage()));
+    assert!(!answer.text().contains("greeting"));
+    let events = events(&answer);
+    assert_eq!(events[0]["choices"][0]["delta"]["content"], PHRASE);
+    let replacement = &events[0]["metadata"]["monitor"]["response_replacement"];
+    assert_eq!(replacement["stage"], "post_call");
+    assert_eq!(events[2]["usage"]["total_tokens"], 3, "the upstream's own");
+    let clean = Backend::start();
+    let stack = sync(&upstream, CHECKED).monitor(&clean).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!(
+        joined(&self::events(&answer))["0"]["content"],
+        "general greeting"
+    );
+}
+
+#[test]
+fn a_redacted_prompt_and_its_answer_are_restored_in_the_stream() {
+    // CONTRACT 41.
+    let upstream = Upstream::answering(|request| {
+        let body = String::from_utf8_lossy(&request.body);
+        assert!(body.contains("[EMAILS_1]"), "{body}");
+        support::upstream::json(200, &ANSWER.replace("greeting", "[EMAILS_1]"))
+    });
+    let fields = format!("{ON}, redact_upstream: true");
+    let backend = Backend::start();
+    let stack = sync(&upstream, &fields).monitor(&backend).start();
+    let body = HELLO_STREAM.replace("hello", "to anna@example.com");
+    let events = events(&stack.call(&chat(body)));
+    assert_eq!(joined(&events)["0"]["content"], "general anna@example.com");
+}
+
+#[test]
+fn who_asked_for_no_stream_gets_none_and_other_modes_are_as_ever() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    assert_eq!(stack.call(&chat(HELLO)).text(), ANSWER);
+    let twice = HELLO_STREAM.replace(r#""stream":true"#, r#""stream":true,"stream":false"#);
+    assert_eq!(stack.call(&chat(twice)).text(), ANSWER);
+}
+
+#[test]
+fn an_answer_that_is_no_completion_passes_as_it_is_and_is_counted() {
+    let frames = sse(&["data: {\"choices\":[]}\n\n"]);
+    for (sent, counted) in [
+        (
+            response(200, "Content-Type: application/json\r\n", b"<html>"),
+            1.0,
+        ),
+        (response(200, "", b"{\"error\":{}}"), 1.0),
+        (frames, 0.0),
+    ] {
+        let whole = sent.clone();
+        let (upstream, backend) = (Upstream::raw(sent), Backend::start());
+        let stack = sync(&upstream, ON).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(answer.status(), 200);
+        assert!(support::contains(&whole, &answer.body) || counted == 0.0);
+        let series = r#"monitor_unreplayed_answers_total{reason="unreadable"}"#;
+        assert_eq!(stack.metric(series), counted);
+    }
+}
+
+#[test]
+fn a_compressed_answer_is_replayed_and_one_that_is_too_large_is_not() {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(ANSWER.as_bytes()).unwrap();
+    let head = "Content-Type: application/json\r\nContent-Encoding: gzip\r\nETag: \"x\"\r\n";
+    let sent = response(200, head, &packed.finish().unwrap());
+    let (upstream, backend) = (Upstream::raw(sent), Backend::start());
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!(joined(&events(&answer))["0"]["content"], "general greeting");
+    assert_eq!(answer.head.header("content-encoding"), None);
+    assert_eq!(answer.head.header("etag"), None);
+    let large = ANSWER.replace("greeting", &"x".repeat(70_000));
+    let (upstream, backend) = (Upstream::json(200, &large), Backend::start());
+    let stack = sync(&upstream, ON)
+        .yaml("limits: {recorded_bytes: 64KiB}")
+        .monitor(&backend)
+        .start();
+    assert_eq!(stack.call(&chat(HELLO_STREAM)).text(), large);
+    let series = r#"monitor_unreplayed_answers_total{reason="too_large"}"#;
+    assert_eq!(stack.metric(series), 1.0);
+}
+
+#[test]
+fn errors_stay_errors() {
+    // §7, CONTRACT 13, 40.
+    let envelope = r#"{"error":{"message":"m","type":"rate_limit_error","code":429}}"#;
+    let (upstream, backend) = (Upstream::json(429, envelope), Backend::start());
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!((answer.status(), answer.text().as_str()), (429, envelope));
+    let fields = format!("{CHECKED}, on_backend_failure: closed");
+    let sent = Upstream::json(200, "{\"choices\":[{\"message\":{\"content\":7}}]}");
+    let (upstream, backend) = (sent, Backend::start());
+    let stack = sync(&upstream, &fields).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!(answer.status(), 502);
+    assert_envelope(&answer.body, "gateway_error", 502);
+}
+
+#[test]
+fn a_stream_that_plain_sync_mode_rewrites_is_counted_and_warned_about_once() {
+    // §3, CONTRACT 2.
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let stack = sync(&upstream, "").monitor(&backend).start();
+    for _ in 0..3 {
+        assert_eq!(stack.call(&chat(HELLO_STREAM)).text(), ANSWER);
+    }
+    stack.call(&chat(HELLO));
+    assert_eq!(
+        stack.metric(r#"monitor_sync_streams_total{handling="rewritten"}"#),
+        3.0
+    );
+    let warned = stack.stderr();
+    assert_eq!(warned.matches("hold_back or replay").count(), 1, "{warned}");
+}
