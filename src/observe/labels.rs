@@ -1,5 +1,6 @@
 //! The values of the labels of metrics: a fixed set for each label, so that the number of time series is
 //! bounded. The metrics themselves are in `metrics`.
+//! Long because: it is one table, which the documentation of the metrics is made from.
 
 macro_rules! label {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {

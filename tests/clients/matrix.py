@@ -177,8 +177,7 @@ class Instructor:
         )
         return f"weather {answer.city}"
 
-    # It has no answers but those of a form.
-    call = tools
+    # It has no answers but those of a form, which a phrase has not.
 
 
 class Curl:

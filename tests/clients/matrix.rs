@@ -84,15 +84,12 @@ const fn column(
 }
 
 /// Cells that need not be shown, by library and title; `*` stands for every library.
-const EXPLAINED: [(&str, &str); 5] = [
+const EXPLAINED: [(&str, &str); 3] = [
     // §3: sync mode gives no stream.
     ("*", "`off`: stream"),
     ("*", "`off`: blocked"),
     // Its metadata are texts only.
     ("pydantic-ai", "blocked call"),
-    // A phrase is no object of its form.
-    ("instructor", "blocked call"),
-    ("instructor", "blocked call, `header`"),
 ];
 
 /// A model that calls the tool it is offered, and else says a sentence.

@@ -191,11 +191,8 @@ impl Metrics {
     /// a test excludes.
     pub fn of(role: Role) -> prometheus::Result<Self> {
         let registries = Registries::default();
-        let Registries {
-            process,
-            gateway,
-            analysis,
-        } = &registries;
+        let (process, gateway) = (&registries.process, &registries.gateway);
+        let analysis = &registries.analysis;
         build_info(process)?;
         let ended = EndReason::ALL.iter().map(|reason| reason.as_str());
         let results = || UpgradeResult::ALL.iter().map(|result| result.as_str());

@@ -190,15 +190,19 @@ pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
     for (key, value) in fields {
         policy.insert(key.to_owned(), value);
     }
+    put_block_details(&mut policy, form);
+    put_or_remove(&mut policy, "limits", limits(form));
+    Value::Object(policy)
+}
+
+/// Where the answer to a blocked call says what was found; a policy leaves the default out.
+fn put_block_details(policy: &mut Map<String, Value>, form: &Form) {
     match form.text("block_details") {
         // A form that does not ask.
         "" => {}
-        // The default, which a policy leaves out.
         "metadata" => drop(policy.remove("block_details")),
         chosen => drop(policy.insert("block_details".to_owned(), chosen.into())),
     }
-    put_or_remove(&mut policy, "limits", limits(form));
-    Value::Object(policy)
 }
 
 /// The patterns that the gateway checks itself; null where it checks none, or the default set.
