@@ -9,6 +9,7 @@ use super::ingest::Ingest;
 use super::ingest::analyzer::{AnalyzerLimits, MessageAnalyzer};
 use super::ingest::application_cache::ApplicationCache;
 use super::ingest::cache_invalidation::CacheInvalidation;
+use super::ingest::compilation::Compilations;
 use super::ingest::gateway_registry::GatewayRegistry;
 use super::ingest::inline_rules::InlineRulesCache;
 use super::ingest::models::Models;
@@ -115,6 +116,7 @@ struct Shared {
     applications: Arc<ApplicationCache>,
     file_policies: Arc<FilePolicies>,
     analyzer: Arc<MessageAnalyzer>,
+    compilations: Arc<Compilations>,
     inline_rules: Arc<InlineRulesCache>,
     audit: AuditLog,
     access: Arc<Access>,
@@ -132,16 +134,19 @@ impl Shared {
             queue: settings.queue,
             analyzed_bytes: settings.analyzed_bytes,
         };
+        let compilations = Compilations::new(settings.queue, remote.metrics().cloned());
         let analyzer = MessageAnalyzer::new(settings.services, models, remote, limits);
         let access = Access::new(tokens.clone(), settings.requests_per_second);
         let file_policies = Arc::new(FilePolicies::default());
-        let applications = ApplicationCache::new(store.clone(), file_policies.clone());
+        let applications =
+            ApplicationCache::new(store.clone(), file_policies.clone(), compilations.clone());
         Ok(Self {
             applications: Arc::new(applications),
             file_policies,
             audit: AuditLog::new(store.clone()),
             analyzer: Arc::new(analyzer),
-            inline_rules: Arc::default(),
+            inline_rules: Arc::new(InlineRulesCache::new(compilations.clone())),
+            compilations,
             access: Arc::new(access),
             tokens,
             store,
@@ -208,6 +213,7 @@ impl Shared {
             token_cache: self.tokens.clone(),
             analyzer: self.analyzer.clone(),
             inline_rules: self.inline_rules.clone(),
+            compilations: self.compilations.clone(),
         }
     }
 }

@@ -29,6 +29,7 @@ mod overrides;
 mod parameter_bounds;
 mod path;
 mod reading;
+mod regex_bounds;
 mod remote_checks;
 mod replays;
 mod token_sums;

@@ -2,14 +2,18 @@
 //! not compile is kept as a failure of the stage; whether to refuse the rules is up to the caller.
 
 use super::dataclean::PatternName;
-use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED};
+use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED, Refused};
+use super::dataclean::pooled_regex::{PooledRegex, WorkingMemory};
 use super::guardrails::{Category, CategoryThreshold, DEFAULT_THRESHOLD};
 use super::rules::{CustomPattern, DatacleanRules, GuardrailsRules, Pattern, Rules};
 use monitor_model::Stage;
-use regex::Regex;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The most all regexes of one direction may take compiled, in bytes.
 pub const LARGEST_TOGETHER: usize = 3 * LARGEST_COMPILED;
+/// After this time no further regex of one direction is compiled. Usual ones take less than a millisecond each.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// The rules of one direction, ready for use.
 #[derive(Clone, Debug)]
@@ -17,10 +21,18 @@ pub struct Compiled {
     rules: Rules,
     patterns: Vec<PatternName>,
     custom: Vec<CustomRegex>,
-    allowed: Vec<Regex>,
+    allowed: Vec<PooledRegex>,
     guardrails: Vec<CategoryThreshold>,
     failures: Vec<PatternFailure>,
-    weight: usize,
+    /// What its regexes take compiled, in bytes.
+    compiled_bytes: usize,
+    memory: Arc<WorkingMemory>,
+}
+
+/// What compiling has taken, also of regexes that cannot be used.
+struct Taken {
+    bytes: usize,
+    began: Instant,
 }
 
 /// A pattern that cannot be used.
@@ -51,11 +63,16 @@ impl Compiled {
                 .map(|asked| categories(stage, asked))
                 .unwrap_or_default(),
             failures: Vec::new(),
-            weight: 0,
+            compiled_bytes: 0,
+            memory: WorkingMemory::of(rules.regexes()),
             rules,
         };
         if let Some(dataclean) = compiled.rules.dataclean.clone() {
-            compiled.add(&dataclean);
+            let taken = Taken {
+                bytes: 0,
+                began: Instant::now(),
+            };
+            compiled.add(&dataclean, taken);
         }
         compiled
     }
@@ -70,14 +87,14 @@ impl Compiled {
         &self.failures
     }
 
-    /// An upper bound of what its regexes take, in bytes.
+    /// What its regexes take now, in bytes: compiled, and what their searches keep.
     pub fn weight(&self) -> usize {
-        self.weight
+        self.compiled_bytes + self.memory.kept()
     }
 
     /// Whether it has regexes of its own.
     pub fn has_regexes(&self) -> bool {
-        self.weight > 0
+        self.compiled_bytes > 0
     }
 
     /// Whether an entity type is among those it looks for.
@@ -110,34 +127,38 @@ impl Compiled {
         !self.allowed.is_empty()
     }
 
-    fn add(&mut self, rules: &DatacleanRules) {
+    fn add(&mut self, rules: &DatacleanRules, mut taken: Taken) {
+        let memory = self.memory.clone();
         let Some(patterns) = &rules.patterns else {
             self.patterns = PatternName::all().collect();
-            return self.add_exceptions(&rules.allowed_patterns);
+            return self.add_exceptions(&rules.allowed_patterns, taken);
         };
         for (index, pattern) in patterns.iter().enumerate() {
             match pattern {
                 Pattern::Predefined(name) if self.patterns.contains(name) => {}
                 Pattern::Predefined(name) => self.patterns.push(*name),
                 Pattern::Custom(pattern) => {
-                    let built = CustomRegex::new(pattern).map(|regex| (regex.weight, regex));
-                    let place = format!("patterns[{index}].regex");
-                    if let Some(regex) = self.weigh(place, pattern, built) {
-                        self.custom.push(regex);
-                    }
+                    let built = taken.compile(|| {
+                        let regex = CustomRegex::new(pattern, &memory)?;
+                        Ok((regex.compiled_bytes(), regex))
+                    });
+                    let regex = self.weigh(format!("patterns[{index}].regex"), pattern, built);
+                    self.custom.extend(regex);
                 }
             }
         }
-        self.add_exceptions(&rules.allowed_patterns);
+        self.add_exceptions(&rules.allowed_patterns, taken);
     }
 
-    fn add_exceptions(&mut self, patterns: &[CustomPattern]) {
+    fn add_exceptions(&mut self, patterns: &[CustomPattern], mut taken: Taken) {
         for (index, pattern) in patterns.iter().enumerate() {
-            let built = custom::whole(pattern).map(|(regex, weight)| (weight, regex));
+            let built = taken.compile(|| {
+                let regex = custom::whole(pattern, &self.memory)?;
+                Ok((regex.compiled_bytes(), regex))
+            });
             let place = format!("allowed_patterns[{index}].regex");
-            if let Some(regex) = self.weigh(place, pattern, built) {
-                self.allowed.push(regex);
-            }
+            let regex = self.weigh(place, pattern, built);
+            self.allowed.extend(regex);
         }
     }
 
@@ -148,13 +169,10 @@ impl Compiled {
         built: Result<(usize, T), String>,
     ) -> Option<T> {
         let reason = match built {
-            Ok((weight, regex)) if self.weight + weight <= LARGEST_TOGETHER => {
-                self.weight += weight;
+            Ok((bytes, regex)) => {
+                self.compiled_bytes += bytes;
                 return Some(regex);
             }
-            Ok(_) => format!(
-                "is larger than {LARGEST_TOGETHER} bytes when compiled, with the regexes before it"
-            ),
             Err(reason) => reason,
         };
         self.failures.push(PatternFailure {
@@ -163,6 +181,35 @@ impl Compiled {
             reason,
         });
         None
+    }
+}
+
+impl Taken {
+    /// Compiles a regex, and says how many bytes it takes, unless too much was compiled before it.
+    fn compile<T>(
+        &mut self,
+        compile: impl FnOnce() -> Result<(usize, T), Refused>,
+    ) -> Result<(usize, T), String> {
+        if self.began.elapsed() > LONGEST {
+            let longest = LONGEST.as_millis();
+            return Err(format!(
+                "is not compiled: the regexes before it took {longest} ms"
+            ));
+        }
+        let together = "when compiled, with the regexes before it";
+        let too_large = || format!("is larger than {LARGEST_TOGETHER} bytes {together}");
+        if self.bytes >= LARGEST_TOGETHER {
+            return Err(too_large());
+        }
+        let built = compile();
+        self.bytes += match &built {
+            Ok((bytes, _)) => *bytes,
+            Err(refused) => refused.compiled,
+        };
+        match built {
+            Ok(_) if self.bytes > LARGEST_TOGETHER => Err(too_large()),
+            built => built.map_err(|refused| refused.reason),
+        }
     }
 }
 
@@ -185,5 +232,35 @@ fn categories(stage: Stage, asked: &GuardrailsRules) -> Vec<CategoryThreshold> {
 impl From<Rules> for Compiled {
     fn from(rules: Rules) -> Self {
         Self::new(rules)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regexes_that_are_refused_count_towards_what_is_compiled() {
+        let pattern = |number| CustomPattern {
+            name: format!("N{number}"),
+            regex: format!(r"[\w@]{{400}}{number}"),
+        };
+        let dataclean = DatacleanRules {
+            allowed_patterns: (0..100).map(pattern).collect(),
+            ..DatacleanRules::default()
+        };
+        let compiled = Compiled::new(Rules {
+            dataclean: Some(dataclean),
+            ..Rules::default()
+        });
+        let reasons = compiled.failures().iter().map(|failure| &*failure.reason);
+        let (tried, passed_over): (Vec<_>, Vec<_>) = { reasons }
+            .partition(|reason| *reason == "is larger than 10485760 bytes when compiled");
+        assert_eq!((tried.len(), passed_over.len()), (3, 97));
+        for reason in passed_over {
+            assert!(reason.ends_with("with the regexes before it"), "{reason}");
+        }
+        assert_eq!(compiled.weight(), 0);
     }
 }

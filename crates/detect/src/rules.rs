@@ -39,6 +39,17 @@ pub struct Rules {
     pub tokens: Option<TokenThresholds>,
 }
 
+impl Rules {
+    /// How many regexes they have.
+    pub fn regexes(&self) -> usize {
+        self.dataclean.as_ref().map_or(0, |rules| {
+            let patterns = rules.patterns.iter().flatten();
+            let custom = patterns.filter(|pattern| matches!(pattern, Pattern::Custom(_)));
+            rules.allowed_patterns.len() + custom.count()
+        })
+    }
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Self {

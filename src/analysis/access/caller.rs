@@ -9,7 +9,7 @@
 //!   maker, and stays within the maker's application.
 
 use crate::analysis::error::ApiError;
-use crate::fair_queue::Tenant;
+use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_model::ApplicationId;
 use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
 
@@ -66,6 +66,22 @@ impl Caller {
         match self.token_id {
             Some(token) => Tenant::new(&token.0, &application),
             None => Tenant::new(&self.name, &application),
+        }
+    }
+
+    /// Whose share its trials of drafts are counted on.
+    pub(crate) fn trials(&self) -> Tenant {
+        match self.token_id {
+            Some(token) => Tenant::new(&token.0, &"trials"),
+            None => Tenant::new(&self.name, &"trials"),
+        }
+    }
+
+    /// The claim of what it waits for, about an application.
+    pub(crate) fn awaited(&self, application: ApplicationId) -> Claim {
+        Claim {
+            tenant: self.tenant(application),
+            urgency: Urgency::Awaited,
         }
     }
 

@@ -104,7 +104,7 @@ impl Admin {
             String::new(),
             json!({}),
         );
-        let (mut made, content) = checked(edit, made).await?;
+        let (mut made, content) = self.checked(caller, edit, made).await?;
         let changed = content.changes(&made);
         if id.is_some() && self.applications.application(made.id).await?.is_some() {
             return Err(ApiError::Conflict("id: an application has it already"));
@@ -248,6 +248,18 @@ impl Admin {
         }
     }
 
+    /// Applies an edit to an application. This compiles its rules.
+    async fn checked(
+        &self,
+        caller: &Caller,
+        edit: Edit,
+        base: Application,
+    ) -> Result<(Application, Content), ApiError> {
+        let claim = caller.awaited(base.id);
+        let check = move || edit.over(&base).map(|content| (base, content));
+        self.compilations.run(claim, check).await?
+    }
+
     async fn change(
         &self,
         caller: &Caller,
@@ -255,7 +267,7 @@ impl Admin {
         edit: Edit,
         origin: ContentOrigin,
     ) -> Result<Application, ApiError> {
-        let (mut base, content) = checked(edit, base).await?;
+        let (mut base, content) = self.checked(caller, edit, base).await?;
         let changed = content.changes(&base);
         let expected_version = base.version;
         content.fill(&mut base);
@@ -278,14 +290,6 @@ impl Admin {
             .await?;
         Ok(self.file_policies.in_force(base))
     }
-}
-
-/// Applies an edit to an application. This compiles its rules, so it runs away from the threads
-/// that serve connections.
-async fn checked(edit: Edit, base: Application) -> Result<(Application, Content), ApiError> {
-    let check = move || edit.over(&base).map(|content| (base, content));
-    let checked = tokio::task::spawn_blocking(check).await;
-    checked.map_err(|_| ApiError::Internal)?
 }
 
 /// How many accounts are bound to this application.

@@ -21,11 +21,15 @@ use crate::analysis::audit::AuditLog;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
+use crate::analysis::ingest::compilation::Compilations;
 use crate::analysis::ingest::inline_rules::InlineRulesCache;
+use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::analysis::rules::file_policies::FilePolicies;
+use monitor_model::ApplicationId;
 use monitor_store::{
     AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore,
 };
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Changes settings, and tries changes before they are made.
@@ -41,9 +45,24 @@ pub struct Admin {
     pub(super) token_cache: Arc<TokenCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) inline_rules: Arc<InlineRulesCache>,
+    pub(super) compilations: Arc<Compilations>,
 }
 
 impl Admin {
+    /// Checks a draft of an application's rules, and compiles what it has.
+    ///
+    /// # Errors
+    /// [`ApiError::Fields`] with everything that is wrong; [`ApiError::Busy`].
+    pub(crate) async fn check_draft(
+        &self,
+        caller: &Caller,
+        application: ApplicationId,
+        document: Value,
+    ) -> Result<ApplicationRules, ApiError> {
+        let claim = caller.awaited(application);
+        self.compilations.parse(claim, document).await
+    }
+
     /// One page of the audit log; a bound caller sees the entries of its own application.
     pub(crate) async fn audit_log(
         &self,

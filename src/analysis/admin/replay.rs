@@ -156,7 +156,7 @@ impl Admin {
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
         let record = find_record(&*self.records, caller, id).await?;
-        let judge = self.rules_of(&record).await?;
+        let judge = self.rules_of(caller, &record).await?;
         let mut explanation = Explanation {
             request_id: id,
             basis: differences::text(&record).0,
@@ -197,6 +197,7 @@ impl Admin {
     /// [`ApiError`]: unknown application, store.
     pub async fn replay(
         &self,
+        caller: &Caller,
         application: ApplicationId,
         replay: Replay,
     ) -> Result<ReplayPage, ApiError> {
@@ -209,9 +210,9 @@ impl Admin {
             limit: replay.filter.limit.clamp(1, MOST_REPLAYED),
             ..replay.filter
         };
-        let draft = tokio::task::spawn_blocking(|| CompiledRules::from(replay.draft))
-            .await
-            .map_err(|_| ApiError::Internal)?;
+        let claim = caller.awaited(application);
+        let compile = || CompiledRules::from(replay.draft);
+        let draft = self.compilations.run(claim, compile).await?;
         let page = self.records.whole_page(&filter).await?;
         let mut result = ReplayPage {
             next_before: page.next_before,
@@ -270,14 +271,19 @@ impl Admin {
         }))
     }
 
-    async fn rules_of(&self, record: &StoredRecord) -> Result<Option<RulesOfRecord>, ApiError> {
+    async fn rules_of(
+        &self,
+        caller: &Caller,
+        record: &StoredRecord,
+    ) -> Result<Option<RulesOfRecord>, ApiError> {
         let application = record.summary.application_id;
+        let claim = caller.awaited(application);
         if let Some(document) = &record.inline_rules {
             let rules: Rules = serde_json::from_value(document.clone())
                 .map_err(|_| StoreError::Unreadable("set of rules"))?;
             let inline = self
                 .inline_rules
-                .compile(Validation::stored(record.summary.stage, rules))
+                .compile(Validation::stored(record.summary.stage, rules), claim)
                 .await?;
             let stored = self.applications.application(application).await?;
             return Ok(Some(RulesOfRecord {
@@ -292,10 +298,13 @@ impl Admin {
         let Some((document, policy)) = self.version(application, version).await? else {
             return Ok(None);
         };
-        let rules = application_cache::compile(document).await?;
+        let rules = application_cache::read(document)?;
+        let stage = record.summary.stage;
+        let compile = move || Compiled::of(stage, rules.of(stage).clone());
+        let rules = self.compilations.run(claim, compile).await?;
         Ok(Some(RulesOfRecord {
             used: RulesUsed::Version(version),
-            rules: rules.of(record.summary.stage).clone(),
+            rules: Arc::new(rules),
             policy,
         }))
     }

@@ -2,11 +2,11 @@
 //! saved.
 
 use super::Admin;
+use crate::analysis::access::caller::Caller;
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::ingest::inline_rules::Validation;
 use crate::analysis::ingest::verdict;
-use crate::analysis::rules::application_rules::ApplicationRules;
-use crate::fair_queue::{Claim, Tenant, Urgency};
+use crate::fair_queue::{Claim, Urgency};
 use monitor_detect::rules::{CustomPattern, Pattern};
 use monitor_detect::{CleanType, DatacleanRules, Rules};
 use monitor_model::{AnalysisResponse, Stage};
@@ -22,28 +22,38 @@ pub(crate) enum CustomPolicies {
     LeftOut,
 }
 
+/// What a draft is tried on.
+pub(crate) struct Trial {
+    pub(crate) stage: Stage,
+    pub(crate) policies: CustomPolicies,
+    pub(crate) text: String,
+}
+
 impl Admin {
     /// Analyzes a text by one direction of a draft.
     pub(crate) async fn try_draft(
         &self,
+        caller: &Caller,
         draft: Value,
-        stage: Stage,
-        policies: CustomPolicies,
-        text: String,
+        trial: Trial,
     ) -> Result<AnalysisResponse, ApiError> {
-        let parsed = tokio::task::spawn_blocking(move || ApplicationRules::parse(&draft));
-        let parsed = parsed.await.map_err(|_| ApiError::Internal)?;
-        let rules = parsed.map_err(ApiError::Fields)?;
+        let Trial {
+            stage,
+            policies,
+            text,
+        } = trial;
+        let rules = self.compilations.parse(claim(caller), draft).await?;
         let mut rules = rules.of(stage).clone();
         if policies == CustomPolicies::LeftOut {
             rules.custom_policies.clear();
         }
-        self.try_rules(stage, rules, text).await
+        self.try_rules(caller, stage, rules, text).await
     }
 
     /// Searches a text for one regex.
     pub(crate) async fn try_regex(
         &self,
+        caller: &Caller,
         regex: String,
         text: String,
     ) -> Result<AnalysisResponse, ApiError> {
@@ -60,11 +70,12 @@ impl Admin {
             dataclean: Some(dataclean),
             ..Rules::default()
         };
-        self.try_rules(Stage::PreCall, rules, text).await
+        self.try_rules(caller, Stage::PreCall, rules, text).await
     }
 
     async fn try_rules(
         &self,
+        caller: &Caller,
         stage: Stage,
         rules: Rules,
         text: String,
@@ -74,14 +85,18 @@ impl Admin {
             return Err(FieldProblem::new("text", problem).into());
         }
         let validation = Validation::stored(stage, rules);
-        let inline = self.inline_rules.compile(validation).await?;
-        let claim = Claim {
-            tenant: Tenant::new(&"trials", &()),
-            urgency: Urgency::Deferred,
-        };
+        let claim = claim(caller);
+        let inline = self.inline_rules.compile(validation, claim).await?;
         let message = text.into();
         let analyzed = self.analyzer.analyze(stage, &inline.rules, message, claim);
         let (_, report) = analyzed.await?;
         Ok(verdict::answer(report))
+    }
+}
+
+fn claim(caller: &Caller) -> Claim {
+    Claim {
+        tenant: caller.trials(),
+        urgency: Urgency::Deferred,
     }
 }

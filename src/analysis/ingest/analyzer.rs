@@ -150,17 +150,13 @@ impl MessageAnalyzer {
     /// Waits for the tenant's turn.
     async fn turn(&self, claim: Claim, cost: u64) -> Result<Turn, ApiError> {
         let began = Instant::now();
-        let turn = self.turns.take(claim, cost).await;
+        let turn = take_turn(&self.turns, claim, cost).await;
         let metrics = self.remote.metrics();
         if let Some(metrics) = metrics {
             let seconds = began.elapsed().as_secs_f64();
             metrics.turns.waited(claim.urgency.as_str(), seconds);
         }
         turn.map_err(|reason| {
-            let reason = match reason {
-                NoTurn::Full => TurnRefusal::Full,
-                NoTurn::Late => TurnRefusal::Late,
-            };
             if let Some(metrics) = metrics {
                 AnalysisRefused { reason }.emit(metrics);
             }
@@ -169,9 +165,24 @@ impl MessageAnalyzer {
     }
 }
 
+/// Waits for a tenant's turn.
+pub(super) async fn take_turn(
+    turns: &Arc<Turns>,
+    claim: Claim,
+    cost: u64,
+) -> Result<Turn, TurnRefusal> {
+    let turn = turns.take(claim, cost).await;
+    turn.map_err(|reason| match reason {
+        NoTurn::Full => TurnRefusal::Full,
+        NoTurn::Late => TurnRefusal::Late,
+    })
+}
+
 /// Runs long work on a thread of its own with a lower priority than the threads that serve connections. There
 /// are as many as places. None where there is no such thread.
-async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, done) = oneshot::channel();
     let run = move || {
         // Without the right to it, it runs like any other.

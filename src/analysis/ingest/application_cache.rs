@@ -1,10 +1,12 @@
 //! The application of a message, with its compiled rules (§2.7, CONTRACT 7 and 27).
 
+use super::compilation::{Compilation, Compilations};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::cache::Cache;
 use crate::analysis::error::ApiError;
 use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::analysis::rules::file_policies::FilePolicies;
+use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_detect::Compiled;
 use monitor_model::{ApplicationId, Policy, Stage};
 use monitor_store::{Application, ApplicationStore, StoreError};
@@ -51,23 +53,28 @@ impl From<ApplicationRules> for CompiledRules {
     }
 }
 
-/// Reads and compiles a stored document, away from the threads that serve connections.
-pub(crate) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
-    let rules = ApplicationRules::stored(document).ok_or(StoreError::Unreadable("set of rules"))?;
-    let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
-    Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
+/// A stored document, read.
+pub(crate) fn read(document: Value) -> Result<ApplicationRules, ApiError> {
+    let rules = ApplicationRules::stored(document).ok_or(StoreError::Unreadable("set of rules"));
+    Ok(rules?)
 }
 
 /// Applications of the store, cached.
 pub(crate) struct ApplicationCache {
     store: Arc<dyn ApplicationStore>,
     file_policies: Arc<FilePolicies>,
+    compilations: Arc<Compilations>,
     known: Cache<ApplicationId, Arc<LoadedApplication>>,
 }
 
 impl ApplicationCache {
-    pub(crate) fn new(store: Arc<dyn ApplicationStore>, file_policies: Arc<FilePolicies>) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn ApplicationStore>,
+        file_policies: Arc<FilePolicies>,
+        compilations: Arc<Compilations>,
+    ) -> Self {
         Self {
+            compilations,
             store,
             file_policies,
             known: Cache::new(CAPACITY, TIME_TO_LIVE),
@@ -106,26 +113,57 @@ impl ApplicationCache {
             return Ok(Some(known));
         }
         let read_at = self.known.generation();
-        let loaded = match self.store.application(id).await? {
-            Some(stored) => Some(self.read(self.file_policies.in_force(stored)).await?),
-            None => None,
+        let Some(stored) = self.store.application(id).await? else {
+            self.known.set(id, None, read_at, now);
+            return Ok(None);
         };
-        self.known.set(id, loaded.clone(), read_at, now);
-        Ok(loaded)
-    }
-
-    /// The rules of an unchanged version are not compiled again.
-    async fn read(&self, stored: Application) -> Result<Arc<LoadedApplication>, ApiError> {
-        let known = self.known.peek(&stored.id);
-        let rules = match known.filter(|known| known.version == stored.version) {
-            Some(known) => known.rules.clone(),
-            None => compile(stored.rules).await?,
+        let stored = self.file_policies.in_force(stored);
+        // Held until the rules are known to those who wait for them.
+        let mut compilation = None;
+        let rules = match self.known_rules(&stored) {
+            Some(known) => known,
+            None => {
+                let begun = self.compilations.of(claim(id), &stored.version).await?;
+                self.compile(&stored, compilation.insert(begun)).await?
+            }
         };
-        Ok(Arc::new(LoadedApplication {
-            id: stored.id,
+        let loaded = Arc::new(LoadedApplication {
+            id,
             version: stored.version,
             policy: stored.policy.and_then(Result::ok),
             rules,
-        }))
+        });
+        self.known.set(id, Some(loaded.clone()), read_at, now);
+        Ok(Some(loaded))
+    }
+
+    /// The rules of an unchanged version are not compiled again.
+    fn known_rules(&self, stored: &Application) -> Option<Arc<CompiledRules>> {
+        let known = self.known.peek(&stored.id)?;
+        (known.version == stored.version).then(|| known.rules.clone())
+    }
+
+    async fn compile(
+        &self,
+        stored: &Application,
+        compilation: &Compilation<'_>,
+    ) -> Result<Arc<CompiledRules>, ApiError> {
+        if let Some(known) = self.known_rules(stored) {
+            return Ok(known);
+        }
+        let rules = read(stored.rules.clone())?;
+        let compiled = match rules.has_regexes() {
+            true => compilation.run(|| CompiledRules::from(rules)).await?,
+            false => rules.into(),
+        };
+        Ok(Arc::new(compiled))
+    }
+}
+
+/// Not the share of a caller: whoever needs the rules, they are those of the application.
+fn claim(id: ApplicationId) -> Claim {
+    Claim {
+        tenant: Tenant::new(&id, &()),
+        urgency: Urgency::Awaited,
     }
 }

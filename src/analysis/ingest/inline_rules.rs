@@ -1,16 +1,18 @@
 //! Rules that come with a request (§2.8, §4.4): reads `validation_config` and caches compiled rules, so
 //! that a caller who sends the same rules each time has them compiled once, also where they are refused.
 
+use super::compilation::Compilations;
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::direction::{dataclean_fields, guardrails_fields, policies};
 use crate::analysis::rules::document::{Object, Problems};
+use crate::fair_queue::Claim;
 use monitor_detect::{Compiled, Rules};
 use monitor_model::{Stage, Warning, WarningCode};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled rules in the cache, in bytes.
+/// Compiled rules in the cache with what their searches keep, in bytes.
 const CAPACITY_BYTES: usize = 64 << 20;
 /// Compiled rules in the cache, by number.
 const CAPACITY: usize = 256;
@@ -160,8 +162,8 @@ impl ConfigReader {
 const MOST_WARNINGS: usize = 10;
 
 /// The latest compiled rules.
-#[derive(Default)]
 pub(crate) struct InlineRulesCache {
+    compilations: Arc<Compilations>,
     latest_first: Mutex<Vec<Entry>>,
 }
 
@@ -186,24 +188,54 @@ impl Entry {
 }
 
 impl InlineRulesCache {
-    /// Compiles rules away from the threads that serve connections, unless they are cached.
+    pub(crate) fn new(compilations: Arc<Compilations>) -> Self {
+        Self {
+            compilations,
+            latest_first: Mutex::default(),
+        }
+    }
+
+    /// Compiles rules when it is the tenant's turn, unless they are cached.
     ///
     /// # Errors
-    /// [`ApiError::Fields`] with every regex that cannot be used.
-    pub(crate) async fn compile(&self, validation: Validation) -> Result<InlineRules, ApiError> {
+    /// [`ApiError::Fields`] with every regex that cannot be used; [`ApiError::Busy`].
+    pub(crate) async fn compile(
+        &self,
+        validation: Validation,
+        claim: Claim,
+    ) -> Result<InlineRules, ApiError> {
         let Validation {
             stage,
             rules,
             warnings,
         } = validation;
         let hash = hash(stage, &rules);
-        if let Some(outcome) = self.take(&hash) {
-            let rules = outcome.map_err(ApiError::Fields)?;
-            return Ok(InlineRules { rules, warnings });
+        let outcome = match self.take(&hash) {
+            Some(outcome) => outcome,
+            None => self.compile_once(stage, rules, hash, claim).await?,
+        };
+        let rules = outcome.map_err(ApiError::Fields)?;
+        Ok(InlineRules { rules, warnings })
+    }
+
+    /// Of a tenant's calls with the same rules, the first one compiles them.
+    async fn compile_once(
+        &self,
+        stage: Stage,
+        rules: Rules,
+        hash: [u8; 32],
+        claim: Claim,
+    ) -> Result<Outcome, ApiError> {
+        if rules.regexes() == 0 {
+            let outcome = Ok(Arc::new(Compiled::of(stage, rules)));
+            self.keep(hash, outcome.clone());
+            return Ok(outcome);
         }
-        let compiled = tokio::task::spawn_blocking(move || Compiled::of(stage, rules))
-            .await
-            .map_err(|_| ApiError::Internal)?;
+        let compilation = self.compilations.of(claim, &hash).await?;
+        if let Some(outcome) = self.take(&hash) {
+            return Ok(outcome);
+        }
+        let compiled = compilation.run(move || Compiled::of(stage, rules)).await?;
         let mut problems = Problems::default();
         for failure in compiled.failures() {
             let field = format!("{INLINE}.dataclean.{}", failure.place);
@@ -211,8 +243,7 @@ impl InlineRulesCache {
         }
         let outcome = problems.or(Arc::new(compiled));
         self.keep(hash, outcome.clone());
-        let rules = outcome.map_err(ApiError::Fields)?;
-        Ok(InlineRules { rules, warnings })
+        Ok(outcome)
     }
 
     fn take(&self, hash: &[u8; 32]) -> Option<Outcome> {
@@ -222,7 +253,10 @@ impl InlineRulesCache {
             .unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.hash == *hash)?;
         entries[..=at].rotate_right(1);
-        Some(entries[0].outcome.clone())
+        let outcome = entries[0].outcome.clone();
+        // What they take grows with their use.
+        evict(&mut entries);
+        Some(outcome)
     }
 
     fn keep(&self, hash: [u8; 32], outcome: Outcome) {
@@ -232,14 +266,18 @@ impl InlineRulesCache {
             .unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.hash != hash);
         entries.insert(0, Entry { hash, outcome });
-        let mut bytes = 0;
-        let fits = |entry: &Entry| {
-            bytes += entry.weight();
-            bytes <= CAPACITY_BYTES
-        };
-        let count = entries.iter().map(fits).take_while(|fits| *fits).count();
-        entries.truncate(count.clamp(1, CAPACITY));
+        evict(&mut entries);
     }
+}
+
+fn evict(entries: &mut Vec<Entry>) {
+    let mut bytes = 0;
+    let fits = |entry: &Entry| {
+        bytes += entry.weight();
+        bytes <= CAPACITY_BYTES
+    };
+    let count = entries.iter().map(fits).take_while(|fits| *fits).count();
+    entries.truncate(count.clamp(1, CAPACITY));
 }
 
 fn hash(stage: Stage, rules: &Rules) -> [u8; 32] {
@@ -251,8 +289,21 @@ fn hash(stage: Stage, rules: &Rules) -> [u8; 32] {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::config::AnalysisQueue;
+    use crate::fair_queue::{Tenant, Urgency};
     use monitor_detect::{CleanType, PatternName};
     use serde_json::json;
+
+    fn cache() -> InlineRulesCache {
+        InlineRulesCache::new(Compilations::new(AnalysisQueue::default(), None))
+    }
+
+    fn claim() -> Claim {
+        Claim {
+            tenant: Tenant::new(&1, &()),
+            urgency: Urgency::Awaited,
+        }
+    }
 
     fn read(inline: Value, stage: Stage) -> Validation {
         let config = json!({"source": "inline", "inline": inline});
@@ -307,7 +358,7 @@ mod tests {
 
     #[tokio::test]
     async fn refused_rules_are_compiled_once_too_and_refused_with_the_same_words() {
-        let inline = InlineRulesCache::default();
+        let inline = cache();
         // Over the bound of a compiled regex, which shows only when it is compiled.
         let pattern = json!({"name": "N", "regex": r"(\w{1000}){1000}"});
         let rules = || {
@@ -317,20 +368,20 @@ mod tests {
             )
         };
         let hash = hash(Stage::PreCall, &rules().rules);
-        let first = inline.compile(rules()).await.err().unwrap();
+        let first = inline.compile(rules(), claim()).await.err().unwrap();
         assert!(
             matches!(&inline.take(&hash), Some(Err(kept)) if ApiError::Fields(kept.clone()) == first)
         );
         // The second refusal is the one that is kept.
         let kept = vec![FieldProblem::new("kept", "x")];
         inline.keep(hash, Err(kept.clone()));
-        let again = inline.compile(rules()).await.err().unwrap();
+        let again = inline.compile(rules(), claim()).await.err().unwrap();
         assert_eq!(again, ApiError::Fields(kept));
     }
 
     #[tokio::test]
     async fn equal_rules_are_compiled_once_and_the_latest_are_remembered() {
-        let inline = InlineRulesCache::default();
+        let inline = cache();
         let of = |number: usize| {
             let pattern = json!({"name": "N", "regex": format!("N{number}")});
             read(
@@ -338,14 +389,14 @@ mod tests {
                 Stage::PreCall,
             )
         };
-        let first = inline.compile(of(0)).await.unwrap().rules;
-        let again = inline.compile(of(0)).await.unwrap().rules;
+        let first = inline.compile(of(0), claim()).await.unwrap().rules;
+        let again = inline.compile(of(0), claim()).await.unwrap().rules;
         assert!(Arc::ptr_eq(&first, &again));
         for number in 1..=CAPACITY {
-            inline.compile(of(number)).await.unwrap();
+            inline.compile(of(number), claim()).await.unwrap();
             assert!(inline.latest_first.lock().unwrap().len() <= CAPACITY);
         }
-        let again = inline.compile(of(0)).await.unwrap().rules;
+        let again = inline.compile(of(0), claim()).await.unwrap().rules;
         assert!(!Arc::ptr_eq(&first, &again));
     }
 }

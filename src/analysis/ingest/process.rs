@@ -156,18 +156,18 @@ impl Ingest {
             .await?;
         let length = input.message.len();
         let parameters = heavy(length, || Parameters::of(stage, &mut input))?;
+        let claim = Claim {
+            tenant: caller.tenant(application.id),
+            urgency,
+        };
         let inline = match validation {
-            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            Some(validation) => Some(self.inline_rules.compile(validation, claim).await?),
             None => None,
         };
         let rules = RulesInForce {
             application,
             stage,
             inline,
-        };
-        let claim = Claim {
-            tenant: caller.tenant(rules.application.id),
-            urgency,
         };
         let subject = Subject { input, parameters };
         let analyzed = self.analyze(&rules, subject, claim).await?;

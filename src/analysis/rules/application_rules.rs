@@ -62,6 +62,11 @@ impl ApplicationRules {
         }
     }
 
+    /// Whether it has regexes to compile.
+    pub(crate) fn has_regexes(&self) -> bool {
+        self.pre.regexes() + self.post.regexes() > 0
+    }
+
     /// A stored document; None where it cannot be read. It may contain fields of a later version, and null
     /// for missing ones.
     pub(crate) fn stored(mut document: Value) -> Option<Self> {

@@ -1,18 +1,19 @@
 //! Custom patterns (§2.8 `{name, regex}`): compiles them under a size limit and finds their matches in
 //! bounded time, whatever the regex and the message. `overlap` decides which find wins.
 
+use super::pooled_regex::{PooledRegex, WorkingMemory};
 use crate::rules::CustomPattern;
-use regex::{Regex, RegexBuilder};
+use regex_automata::Input;
+use regex_automata::util::syntax;
+use std::sync::Arc;
 
-/// The most a regex may take compiled, in bytes.
+/// The most a regex may take compiled, in bytes, for each direction in which it is searched.
 pub(crate) const LARGEST_COMPILED: usize = 10 << 20;
-/// The most its automaton may keep at run time, per thread, in bytes.
-const LARGEST_AUTOMATON: usize = 1 << 20;
-/// Sizes that are tried one after the other, so that a small regex is known to be small.
-const SIZES: [usize; 3] = [64 << 10, 1 << 20, LARGEST_COMPILED];
+/// A regex that takes more compiled is a large one, in bytes.
+const LARGE: usize = 1 << 20;
 /// One search looks at this much of a message, in bytes; the clock is read between searches.
 const WINDOW: usize = 16 << 10;
-/// The same for a regex of the largest size, whose every byte may cost much more.
+/// The same for a large regex, whose every byte may cost much more.
 const LARGE_WINDOW: usize = 4 << 10;
 
 /// A compiled custom pattern.
@@ -20,10 +21,17 @@ const LARGE_WINDOW: usize = 4 << 10;
 pub(crate) struct CustomRegex {
     /// The entity type of its finds.
     pub(crate) name: String,
-    /// At most this many bytes compiled.
-    pub(crate) weight: usize,
-    regex: Regex,
+    regex: PooledRegex,
     window: usize,
+}
+
+/// Why a regex cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// What is wrong, for whoever wrote it.
+    pub(crate) reason: String,
+    /// What was compiled before that was known, in bytes.
+    pub(crate) compiled: usize,
 }
 
 /// Why a search ended.
@@ -40,24 +48,24 @@ impl CustomRegex {
     ///
     /// # Errors
     /// What is wrong with the regex, for whoever wrote it.
-    pub(crate) fn new(pattern: &CustomPattern) -> Result<Self, String> {
-        if pattern.regex.is_empty() {
-            return Err("is empty".to_owned());
-        }
-        let (regex, weight) = compile(&pattern.regex)?;
-        if regex.is_match("") {
-            return Err("matches the empty text; allowed: a regex that needs a character".into());
-        }
+    pub(crate) fn new(
+        pattern: &CustomPattern,
+        memory: &Arc<WorkingMemory>,
+    ) -> Result<Self, Refused> {
+        let regex = compile(&pattern.regex, memory)?;
         Ok(Self {
             name: pattern.name.clone(),
-            weight,
-            regex,
-            window: if weight == LARGEST_COMPILED {
-                LARGE_WINDOW
-            } else {
-                WINDOW
+            window: match regex.compiled_bytes() > LARGE {
+                true => LARGE_WINDOW,
+                false => WINDOW,
             },
+            regex,
         })
+    }
+
+    /// What it takes compiled, in bytes.
+    pub(crate) fn compiled_bytes(&self) -> usize {
+        self.regex.compiled_bytes()
     }
 
     /// Gives each match that is not empty to `found`, in order, until it says stop. Between searches
@@ -69,6 +77,7 @@ impl CustomRegex {
         mut go_on: impl FnMut() -> bool,
         mut found: impl FnMut(usize, usize) -> bool,
     ) -> Ended {
+        let mut searcher = self.regex.searcher();
         let mut at = 0;
         while at < text.len() {
             if !go_on() {
@@ -77,7 +86,7 @@ impl CustomRegex {
             let end = text.floor_char_boundary(at + self.window);
             let is_last = end == text.len();
             let sure = text.floor_char_boundary(end - self.window.min(end - at) / 4);
-            match self.regex.find_at(&text[..end], at) {
+            match searcher.find(&Input::new(&text[..end]).range(at..)) {
                 // It may go on behind the window: look again with the window beginning at it.
                 Some(find) if !is_last && find.end() > sure && find.start() > at => {
                     at = find.start();
@@ -100,36 +109,59 @@ impl CustomRegex {
 }
 
 /// A regex that has to match a whole finding (CONTRACT 38 "allowed patterns").
-pub(crate) fn whole(pattern: &CustomPattern) -> Result<(Regex, usize), String> {
-    // First as it stands: "a)(b" is not a valid regex, though "(?:a)(b)" is one.
-    CustomRegex::new(pattern)?;
-    // The line end closes a comment of a regex in verbose mode; elsewhere it would be a character.
+pub(crate) fn whole(
+    pattern: &CustomPattern,
+    memory: &Arc<WorkingMemory>,
+) -> Result<PooledRegex, Refused> {
     let regex = &pattern.regex;
-    compile(&format!(r"\A(?:{regex})\z")).or_else(|_| compile(&format!("\\A(?:{regex}\n)\\z")))
+    // First as it stands: "a)(b" is not a valid regex, though "(?:a)(b)" is one.
+    syntax::parse(regex).map_err(|error| Refused::invalid(&error.to_string()))?;
+    if regex.is_empty() {
+        return compile(regex, memory);
+    }
+    // The line end closes a comment of a regex in verbose mode; elsewhere it would be a character.
+    let plain = format!(r"\A(?:{regex})\z");
+    let whole = match syntax::parse(&plain) {
+        Ok(_) => plain,
+        Err(_) => format!("\\A(?:{regex}\n)\\z"),
+    };
+    compile(&whole, memory)
 }
 
-fn compile(pattern: &str) -> Result<(Regex, usize), String> {
-    let mut reason = String::new();
-    for size in SIZES {
-        let built = RegexBuilder::new(pattern)
-            .size_limit(size)
-            .dfa_size_limit(LARGEST_AUTOMATON)
-            .build();
-        match built {
-            Ok(regex) => return Ok((regex, size)),
-            Err(regex::Error::CompiledTooBig(_)) => {
-                reason = format!("is larger than {LARGEST_COMPILED} bytes when compiled");
-            }
-            Err(error) => return Err(format!("is not valid: {}", last_line(&error.to_string()))),
+fn compile(regex: &str, memory: &Arc<WorkingMemory>) -> Result<PooledRegex, Refused> {
+    if regex.is_empty() {
+        return Err(Refused {
+            reason: "is empty".to_owned(),
+            compiled: 0,
+        });
+    }
+    let regex = PooledRegex::new(regex, memory)?;
+    match regex.is_match("") {
+        false => Ok(regex),
+        true => Err(Refused {
+            reason: "matches the empty text; allowed: a regex that needs a character".to_owned(),
+            compiled: regex.compiled_bytes(),
+        }),
+    }
+}
+
+impl Refused {
+    /// The library shows the regex over several lines; what is wrong stands in the last one.
+    pub(super) fn invalid(error: &str) -> Self {
+        let line = error.lines().last().unwrap_or_default();
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        Self {
+            reason: format!("is not valid: {line}"),
+            compiled: 0,
         }
     }
-    Err(reason)
-}
 
-/// The library shows the regex over several lines; what is wrong stands in the last one.
-fn last_line(error: &str) -> &str {
-    let line = error.lines().last().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line)
+    pub(crate) fn too_large() -> Self {
+        Self {
+            reason: format!("is larger than {LARGEST_COMPILED} bytes when compiled"),
+            compiled: LARGEST_COMPILED,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -144,9 +176,17 @@ mod tests {
         }
     }
 
+    fn compiled(regex: &str) -> Result<CustomRegex, Refused> {
+        CustomRegex::new(&pattern(regex), &WorkingMemory::of(1))
+    }
+
+    fn allowed(regex: &str) -> Result<PooledRegex, Refused> {
+        whole(&pattern(regex), &WorkingMemory::of(1))
+    }
+
     fn finds(regex: &str, text: &str) -> Vec<(usize, usize)> {
         let mut finds = Vec::new();
-        let regex = CustomRegex::new(&pattern(regex)).unwrap();
+        let regex = compiled(regex).unwrap();
         let ended = regex.find(
             text,
             || true,
@@ -174,9 +214,10 @@ mod tests {
                 "is larger than 10485760 bytes when compiled",
             ),
         ] {
-            assert_eq!(CustomRegex::new(&pattern(regex)).unwrap_err(), reason);
+            assert_eq!(compiled(regex).unwrap_err().reason, reason);
+            assert_eq!(allowed(regex).unwrap_err().reason, reason);
         }
-        assert!(whole(&pattern("a)(b")).is_err());
+        assert!(allowed("a)(b").is_err());
     }
 
     #[test]
@@ -187,8 +228,8 @@ mod tests {
             ("(?x) a b # note", "ab", true),
             ("^ab$", "ab", true),
         ] {
-            let (regex, _) = whole(&pattern(regex)).unwrap();
-            assert_eq!(regex.is_match(find), allowed, "{regex} {find}");
+            let compiled = self::allowed(regex).unwrap();
+            assert_eq!(compiled.is_match(find), allowed, "{regex} {find}");
         }
     }
 
@@ -221,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_caller_is_asked_between_searches_and_may_stop() {
-        let regex = CustomRegex::new(&pattern("[^a]")).unwrap();
+        let regex = compiled("[^a]").unwrap();
         let text = "a".repeat(WINDOW * 10);
         let mut asked = 0;
         let ended = regex.find(

@@ -12,6 +12,7 @@ mod normalize;
 pub(crate) mod numbering;
 mod overlap;
 mod pattern_name;
+pub(crate) mod pooled_regex;
 pub(crate) mod registry;
 mod search;
 mod span;

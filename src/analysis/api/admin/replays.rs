@@ -1,6 +1,7 @@
 //! `POST /records/{id}/explain` (scope read) and `POST /applications/{id}/replay` (scopes read and admin):
 //! stored records analyzed again (CONTRACT 38). Neither changes stored data.
 
+use crate::analysis::Replay;
 use crate::analysis::admin::replay::{Explanation, ReplayPage};
 use crate::analysis::api::extract::{
     Administrator, Api, Body, Fields, NoFields, OptionalBody, PathId, Query, ReadFields, Reader,
@@ -9,7 +10,6 @@ use crate::analysis::api::records::filters;
 use crate::analysis::api::refusals::BodyRefused;
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::api::schemas;
-use crate::analysis::{ApiError, ApplicationRules, Replay};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
 use monitor_model::{ApplicationId, RecordId};
@@ -92,10 +92,9 @@ pub(crate) async fn replay(
     caller.must_reach(id)?;
     let filter = filters::replay(query)?;
     let Body(Draft(document)) = Body::from_request(request, &()).await?;
-    // Every regex is compiled, away from the threads that serve connections.
-    let parsed = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document));
-    let parsed = parsed.await.map_err(|_| ApiError::Internal)?;
-    let draft = parsed.map_err(ApiError::Fields)?;
-    let page = services.admin.replay(id, Replay { draft, filter }).await?;
+    let admin = &services.admin;
+    let draft = admin.check_draft(&caller, id, document).await?;
+    let replay = Replay { draft, filter };
+    let page = admin.replay(&caller, id, replay).await?;
     response::unstored(StatusCode::OK, &page)
 }

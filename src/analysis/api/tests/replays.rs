@@ -51,7 +51,9 @@ impl World {
                 ..RecordFilter::default()
             },
         };
-        self.services.admin.replay(id, replay).await.unwrap()
+        let caller = self.reader().await;
+        let replayed = self.services.admin.replay(&caller, id, replay);
+        replayed.await.unwrap()
     }
 
     async fn say(&self, id: ApplicationId, message: &str) -> RecordId {
@@ -143,7 +145,12 @@ async fn a_draft_shows_which_verdicts_it_would_change_page_by_page() {
                 ..RecordFilter::default()
             },
         };
-        let second = world.services.admin.replay(id, replay).await.unwrap();
+        let second = world
+            .services
+            .admin
+            .replay(&world.reader().await, id, replay)
+            .await
+            .unwrap();
         assert_eq!(
             (second.records, second.changed.len(), second.next_before),
             (1, 0, None)

@@ -8,7 +8,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, time};
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::form::Form;
-use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage};
+use crate::analysis::{ChangedVerdict, Replay, ReplayPage};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use monitor_model::Stage;
@@ -27,10 +27,10 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
     // The finds of a draft's regex reveal texts, so the right to change rules is not enough.
     visit.must(Scope::Read)?;
     let document = document::rules(&form, stored.rules);
-    let draft = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document)).await;
-    let draft = match draft.map_err(|_| ApiError::Internal)? {
+    let admin = &services.admin;
+    let draft = match admin.check_draft(&visit.caller, stored.id, document).await {
         Ok(draft) => draft,
-        Err(problems) => return trial::wrong(&visit.view, ApiError::Fields(problems), &form),
+        Err(error) => return trial::wrong(&visit.view, error, &form),
     };
     let filter = RecordFilter {
         before: form
@@ -39,10 +39,8 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
         limit: LOOKED_AT,
         ..RecordFilter::default()
     };
-    let page = services
-        .admin
-        .replay(stored.id, Replay { draft, filter })
-        .await?;
+    let replay = Replay { draft, filter };
+    let page = admin.replay(&visit.caller, stored.id, replay).await?;
     Ok(Html(result(visit.view.t, &page, &address).into_string()).into_response())
 }
 

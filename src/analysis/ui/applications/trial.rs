@@ -5,7 +5,7 @@ use super::document;
 use super::problems::refusal;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
-use crate::analysis::admin::trial::CustomPolicies;
+use crate::analysis::admin::trial::{CustomPolicies, Trial};
 use crate::analysis::ingest::verdict;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::badge;
@@ -31,7 +31,10 @@ pub(super) async fn text(
     form: Form,
 ) -> Result<Response, Failure> {
     let (tried, t) = (Tried::read(&visit, &form)?, visit.view.t);
-    match tried.answer(&services, CustomPolicies::LeftOut).await {
+    match tried
+        .answer(&services, &visit, CustomPolicies::LeftOut)
+        .await
+    {
         Ok(None) => Ok(part(html! {})),
         Ok(Some(answer)) => Ok(part(html! {
             (tried.verdict(t, &answer))
@@ -52,7 +55,7 @@ pub(super) async fn policies(
     if !tried.has_policies {
         return Ok(part(html! { p.hint { (t.no_policies) } }));
     }
-    match tried.answer(&services, CustomPolicies::Asked).await {
+    match tried.answer(&services, &visit, CustomPolicies::Asked).await {
         Ok(None) => Ok(part(html! { p.hint { (t.no_text_tried) } })),
         Ok(Some(answer)) => Ok(part(html! {
             (tried.verdict(t, &answer))
@@ -75,7 +78,7 @@ pub(super) async fn regex(
     }
     match services
         .admin
-        .try_regex(regex.to_owned(), text.to_owned())
+        .try_regex(&visit.caller, regex.to_owned(), text.to_owned())
         .await
     {
         Ok(answer) => {
@@ -137,13 +140,19 @@ impl Tried {
     async fn answer(
         &self,
         services: &Services,
+        visit: &Visit,
         policies: CustomPolicies,
     ) -> Result<Option<AnalysisResponse>, ApiError> {
         if self.text.trim().is_empty() {
             return Ok(None);
         }
-        let (draft, text) = (self.draft.clone(), self.text.clone());
-        let tried = services.admin.try_draft(draft, self.stage, policies, text);
+        let trial = Trial {
+            stage: self.stage,
+            policies,
+            text: self.text.clone(),
+        };
+        let draft = self.draft.clone();
+        let tried = services.admin.try_draft(&visit.caller, draft, trial);
         tried.await.map(Some)
     }
 
