@@ -9,7 +9,7 @@ use std::time::Duration;
 use url::Url;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct HealthArgs {
+pub(crate) struct HealthArgs {
     /// Address to ask; by default /readyz on the operations listener of the running process.
     #[arg(value_name = "URL")]
     url: Option<Url>,
@@ -27,7 +27,7 @@ pub(in crate::cli) struct HealthArgs {
 ///
 /// # Errors
 /// When the answer is no success, or none comes.
-pub(in crate::cli) fn run(args: HealthArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: HealthArgs) -> Result<(), Failure> {
     let path = match args.live {
         true => "/livez",
         false => "/readyz",
