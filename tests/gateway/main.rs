@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod all_in_one;
+mod answer_texts;
 mod attachments;
 mod attachments_guard;
 mod attachments_kept;

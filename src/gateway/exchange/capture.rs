@@ -78,12 +78,30 @@ pub(super) struct Whole {
     pub(super) usage: Option<Box<RawValue>>,
 }
 
-/// Reads a complete answer.
+/// Reads of a complete answer what a record keeps.
 pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], wanted: Wanted) -> Whole {
+    read_whole(head, bytes, wanted, Scope::Record)
+}
+
+/// Reads a complete answer for its check: what a record keeps, and behind it every other text that the client gets.
+pub(super) fn whole_for_check(head: &ResponseHeader, bytes: &[u8], wanted: Wanted) -> Whole {
+    read_whole(head, bytes, wanted, Scope::Check)
+}
+
+/// Which texts of an answer are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// What a record keeps (CONTRACT 4).
+    Record,
+    /// All that the client gets (CONTRACT 15).
+    Check,
+}
+
+fn read_whole(head: &ResponseHeader, bytes: &[u8], wanted: Wanted, scope: Scope) -> Whole {
     let plain = plain(bytes, encoding(head).as_deref(), wanted.limit());
     let (mut captured, usage) = match headers::is_event_stream(head) {
-        true => (read_stream(&plain.bytes, wanted), None),
-        false => read_completion(&plain.bytes, wanted.metadata),
+        true => (read_stream(&plain.bytes, wanted, scope), None),
+        false => read_completion(&plain.bytes, wanted.metadata, scope),
     };
     captured.incomplete |= !plain.is_whole;
     let usage = usage.and_then(|span| json_object(plain.bytes.get(span)?));
@@ -277,20 +295,30 @@ impl WholeCapture {
             ..self.wanted
         };
         let mut captured = match self.event_stream {
-            true => read_stream(&plain.bytes, wanted),
-            false => read_completion(&plain.bytes, wanted.metadata).0,
+            true => read_stream(&plain.bytes, wanted, Scope::Record),
+            false => read_completion(&plain.bytes, wanted.metadata, Scope::Record).0,
         };
         captured.incomplete |= !plain.is_whole || self.is_cut;
         captured
     }
 }
 
-fn read_stream(bytes: &[u8], wanted: Wanted) -> Captured {
+fn read_stream(bytes: &[u8], wanted: Wanted, scope: Scope) -> Captured {
     let limit = wanted.limit();
-    let (mut parser, mut text) = (sse::Parser::new(limit), sse::Accumulator::new(limit));
+    let mut parser = sse::Parser::new(limit);
+    let mut text = match scope {
+        Scope::Record => sse::Accumulator::new(limit),
+        Scope::Check => sse::Accumulator::of_every_text(limit),
+    };
     parser.push(bytes, |event| text.push(event.data));
     parser.finish(|event| text.push(event.data));
-    captured_stream(&parser, &text, wanted.metadata)
+    let mut captured = captured_stream(&parser, &text, wanted.metadata);
+    if let Some(checked) = text.checked_text() {
+        captured.incomplete |= checked.has_unreadable && !bytes.is_empty();
+        captured.text = checked.text;
+        captured.part_breaks = checked.part_breaks;
+    }
+    captured
 }
 
 /// A stream is incomplete when a frame could not be read, or when the upstream reports an error in one.
@@ -305,8 +333,12 @@ fn captured_stream(parser: &sse::Parser, text: &sse::Accumulator, metadata: bool
 }
 
 /// A completion's text, and the place of its `usage`.
-fn read_completion(bytes: &[u8], metadata: bool) -> (Captured, Option<Range<usize>>) {
-    let Some(answer) = json::answer_text(bytes) else {
+fn read_completion(bytes: &[u8], metadata: bool, scope: Scope) -> (Captured, Option<Range<usize>>) {
+    let answer = match scope {
+        Scope::Record => json::answer_text(bytes),
+        Scope::Check => json::checked_answer(bytes),
+    };
+    let Some(answer) = answer else {
         let captured = Captured {
             incomplete: !bytes.is_empty(),
             ..Captured::default()

@@ -2,6 +2,7 @@
 //! once, forward it after a check, block it, or refuse it. `verdict` makes the check itself.
 
 use super::answer::StreamFilter;
+use super::async_call::AsyncCall;
 use super::block::{Block, RequestSummary};
 use super::body_buffer::Body;
 use super::call::UpstreamRequest;
@@ -186,7 +187,13 @@ pub(super) fn admit(
             }));
         }
         Some(policy) => {
-            registration.pre_call(limit, || parsed.chat().prompt(&roles(&policy)));
+            let call = AsyncCall {
+                chat: parsed.chat(),
+                roles: roles(&policy),
+                policy: &policy,
+                registration: &mut registration,
+            };
+            call.register(snapshot, ctx);
             parsed.into_request(snapshot, &policy, Vec::new())
         }
     };

@@ -3,6 +3,7 @@
 //! write while the upstream is silent. The stages are named after pingora's phases.
 
 mod answer;
+mod async_call;
 mod block;
 mod body_buffer;
 mod call;

@@ -2,7 +2,7 @@
 //! same order: content, else refusal, else tool calls.
 
 use super::content::{Piece, each_piece};
-use super::scan::scan;
+use super::scan::{Scan, scan};
 use super::text::{Joined, keep_break};
 use super::view::View;
 use std::ops::Range;
@@ -23,35 +23,17 @@ pub struct Answer {
     pub usage: Option<Range<usize>>,
 }
 
-/// Reads a `chat.completion` body. None when it is not JSON; any other shape gives an empty text.
+/// Reads what a record keeps of a `chat.completion` body. None when it is not JSON; any other shape gives an empty
+/// text.
 pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let scan = scan(body).ok()?;
-    let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
-    let mut has_unreadable = false;
+    let mut texts = AnswerTexts::default();
     for choices in scan.members_in_any_case(body, "choices") {
         for choice in View::new(body, choices.value).elements() {
-            let words = ChoiceText::read(choice);
-            has_unreadable |= words.has_unreadable;
-            if !words.text.is_empty() {
-                let start = text.push(words.text.into()).map_or(0, |place| place + 1);
-                for place in words.part_breaks {
-                    has_unreadable |= !keep_break(&mut part_breaks, start + place);
-                }
-            }
+            texts.push(Words::of_choice(choice));
         }
     }
-    let model = scan.members_named(body, "model").last();
-    let model = model.and_then(|member| View::new(body, member.value).text());
-    Some(Answer {
-        text: text.into_text(),
-        part_breaks,
-        has_unreadable,
-        model: model.map(|text| text.into_owned()),
-        usage: scan
-            .members_named(body, "usage")
-            .last()
-            .map(|member| member.value),
-    })
+    Some(texts.into_answer(body, &scan))
 }
 
 /// What a completion says about itself besides its text.
@@ -120,37 +102,45 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
     Some(found.into_iter().map(literal).collect())
 }
 
-/// What one choice says, and where a line feed stands between its parts.
-struct ChoiceText {
-    text: String,
-    part_breaks: Vec<usize>,
-    has_unreadable: bool,
+/// Texts that are read as one, and where a line feed stands between them.
+#[derive(Default)]
+pub(crate) struct Words {
+    pub(crate) text: String,
+    pub(crate) part_breaks: Vec<usize>,
+    pub(crate) has_unreadable: bool,
 }
 
-impl ChoiceText {
-    /// The content, else the refusal, else the tool calls.
-    fn read(choice: View<'_>) -> Self {
+impl Words {
+    /// Texts that stand alone, joined by line feeds.
+    pub(crate) fn apart(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Adds one more text that is read as one with these.
+    pub(crate) fn extend(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.has_unreadable |= !keep_break(&mut self.part_breaks, self.text.len());
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+    }
+
+    /// What a record keeps of a choice: the content, else the refusal, else the tool calls.
+    fn of_choice(choice: View<'_>) -> Self {
         let mut has_unreadable = false;
         for name in ["content", "refusal"] {
-            let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
-            for message in choice.named_in_any_case("message") {
-                each_piece(message, name, &mut |piece| match piece {
-                    Piece::Text(view) => {
-                        if let Some(place) = text.push(view.text().unwrap_or_default()) {
-                            has_unreadable |= !keep_break(&mut part_breaks, place);
-                        }
-                    }
-                    Piece::Unreadable => has_unreadable = true,
-                    Piece::Aside(_) | Piece::Name(_) => {}
-                });
-            }
-            let text = text.into_text();
-            if !text.is_empty() {
-                return Self {
-                    text,
-                    part_breaks,
-                    has_unreadable,
-                };
+            let mut words = Self::of_member(choice, name);
+            has_unreadable |= words.has_unreadable;
+            if !words.text.is_empty() {
+                words.has_unreadable = has_unreadable;
+                return words;
             }
         }
         let mut text = Joined::default();
@@ -158,9 +148,81 @@ impl ChoiceText {
             has_unreadable |= tool_calls(message, &mut text);
         }
         Self {
-            text: text.into_text(),
-            part_breaks: Vec::new(),
             has_unreadable,
+            ..Self::apart(text.into_text())
+        }
+    }
+
+    /// The texts of a member of a choice's messages.
+    pub(super) fn of_member(choice: View<'_>, name: &'static str) -> Self {
+        let (mut text, mut words) = (Joined::default(), Self::default());
+        for message in choice.named_in_any_case("message") {
+            each_piece(message, name, &mut |piece| match piece {
+                Piece::Text(view) => {
+                    if let Some(place) = text.push(view.text().unwrap_or_default()) {
+                        words.has_unreadable |= !keep_break(&mut words.part_breaks, place);
+                    }
+                }
+                Piece::Unreadable => words.has_unreadable = true,
+                Piece::Aside(_) | Piece::Name(_) => {}
+            });
+        }
+        words.text = text.into_text();
+        words
+    }
+}
+
+/// The texts of an answer, joined by line feeds.
+#[derive(Default)]
+pub(crate) struct AnswerTexts {
+    text: Joined,
+    part_breaks: Vec<usize>,
+    has_unreadable: bool,
+}
+
+impl AnswerTexts {
+    pub(crate) fn push(&mut self, words: Words) {
+        self.has_unreadable |= words.has_unreadable;
+        if words.text.is_empty() {
+            return;
+        }
+        let start = self
+            .text
+            .push(words.text.into())
+            .map_or(0, |place| place + 1);
+        for place in words.part_breaks {
+            self.has_unreadable |= !keep_break(&mut self.part_breaks, start + place);
+        }
+    }
+
+    /// Without any text, something is unreadable.
+    pub(crate) fn require_text(&mut self) {
+        self.has_unreadable |= self.text.is_empty();
+    }
+
+    pub(crate) fn into_words(self) -> Words {
+        Words {
+            text: self.text.into_text(),
+            part_breaks: self.part_breaks,
+            has_unreadable: self.has_unreadable,
+        }
+    }
+
+    pub(super) fn into_answer(self, body: &[u8], scan: &Scan) -> Answer {
+        let Words {
+            text,
+            part_breaks,
+            has_unreadable,
+        } = self.into_words();
+        let model = scan.members_named(body, "model").last();
+        let model = model.and_then(|member| View::new(body, member.value).text());
+        let usage = scan.members_named(body, "usage").last();
+        Answer {
+            text,
+            part_breaks,
+            has_unreadable,
+            model: model.map(|text| text.into_owned()),
+            usage: usage.map(|member| member.value),
         }
     }
 }

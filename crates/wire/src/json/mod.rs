@@ -6,6 +6,7 @@
 mod answer;
 mod chat;
 mod check;
+mod checked_answer;
 mod content;
 mod envelope;
 mod kind;
@@ -19,8 +20,11 @@ mod text;
 mod view;
 
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
+pub(crate) use answer::{AnswerTexts, Words};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
+pub use checked_answer::checked_answer;
+pub(crate) use checked_answer::first_name;
 pub(crate) use content::other_texts;
 pub use content::{ContentLiterals, content_literals};
 pub use envelope::is_envelope;

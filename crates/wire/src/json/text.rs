@@ -152,6 +152,11 @@ impl Joined {
         Some(place)
     }
 
+    /// Whether there is no piece.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub(super) fn into_text(self) -> String {
         self.0.unwrap_or_default()
     }

@@ -4,7 +4,10 @@
 
 use super::choice_text::{Budget, ChoiceText, short};
 use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, value};
+use super::every_text::{CheckedText, EveryText, OUTSIDE};
+use crate::json::content_literals;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// The answer of one stream so far. No `Debug`: it holds the model's words.
@@ -17,7 +20,13 @@ pub struct Accumulator {
     done: bool,
     error_seen: bool,
     skipped: u64,
+    /// Present where all texts are wanted, for a check.
+    every_text: Option<Box<EveryText>>,
 }
+
+/// The members of a choice and of its delta that are read here.
+const OF_CHOICE: [&str; 3] = ["index", "delta", "finish_reason"];
+const OF_DELTA: [&str; 2] = ["content", "refusal"];
 
 impl Accumulator {
     /// `max_text_bytes` bounds all text kept; what comes after it is left out and marked.
@@ -31,6 +40,15 @@ impl Accumulator {
             done: false,
             error_seen: false,
             skipped: 0,
+            every_text: None,
+        }
+    }
+
+    /// One that also keeps the texts that a record does without ([`Self::checked_text`]).
+    pub fn of_every_text(max_text_bytes: usize) -> Self {
+        Self {
+            every_text: Some(Box::default()),
+            ..Self::new(max_text_bytes)
         }
     }
 
@@ -54,9 +72,17 @@ impl Accumulator {
         if self.model.is_none() {
             self.model = text(chunk.model).map(|model| short(&model).into());
         }
+        self.beside(OUTSIDE, &data, &["choices"]);
         for (place, choice) in (0..).zip(self.list(chunk.choices)) {
             self.choice(place, choice);
         }
+    }
+
+    /// The text of all choices as in a record, and every other text of the stream behind it. None where that is not
+    /// wanted.
+    pub fn checked_text(&self) -> Option<CheckedText> {
+        let every_text = self.every_text.as_ref()?;
+        Some(every_text.text(&self.choices))
     }
 
     /// The text of all choices in the order of their index, joined by line feeds.
@@ -122,11 +148,12 @@ impl Accumulator {
         self.skipped
     }
 
-    fn choice(&mut self, place: u64, choice: Part<'_>) {
-        let Some(choice) = self.read::<Choice<'_>>(choice) else {
+    fn choice(&mut self, place: u64, part: Part<'_>) {
+        let Some(choice) = self.read::<Choice<'_>>(part) else {
             return;
         };
         let index = value(choice.index).unwrap_or(place);
+        self.beside(index, part.map_or("", RawValue::get), &OF_CHOICE);
         if let Some(reason) = text(choice.finish_reason)
             && let Some(spoken) = self.budget.entry(&mut self.choices, index)
         {
@@ -135,14 +162,31 @@ impl Accumulator {
         let Some(delta) = self.read::<Delta<'_>>(choice.delta) else {
             return;
         };
+        self.beside(index, choice.delta.map_or("", RawValue::get), &OF_DELTA);
         self.say(index, delta.content, |spoken| &mut spoken.content);
         self.say(index, delta.refusal, |spoken| &mut spoken.refusal);
+        if let Some(every_text) = &mut self.every_text {
+            // Its tool calls are among the other texts.
+            every_text.set_delta();
+            return;
+        }
         for (place, call) in (0..).zip(self.list(delta.tool_calls)) {
             self.tool_call(index, place, call);
         }
     }
 
+    /// Takes the texts of an object that are not read elsewhere, where they are wanted.
+    fn beside(&mut self, choice: u64, object: &str, known: &[&str]) {
+        if let Some(every_text) = &mut self.every_text {
+            let is_read = every_text.push(choice, object, known, &mut self.budget);
+            self.skipped += u64::from(!is_read);
+        }
+    }
+
     fn say(&mut self, choice: u64, part: Part<'_>, field: fn(&mut ChoiceText) -> &mut String) {
+        if self.every_text.is_some() && part.is_some_and(is_unreadable) {
+            self.skipped += 1;
+        }
         if let Some(piece) = text(part).filter(|piece| !piece.is_empty())
             && let Some(spoken) = self.budget.entry(&mut self.choices, choice)
         {
@@ -185,216 +229,11 @@ impl Accumulator {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Accumulator, Usage};
-    use crate::sse::Parser;
-
-    fn told(events: &[&str]) -> Accumulator {
-        let mut answer = Accumulator::new(10_000);
-        events
-            .iter()
-            .for_each(|event| answer.push(event.as_bytes()));
-        answer
-    }
-
-    fn content(index: usize, text: &str) -> String {
-        format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":{text}}}}}]}}"#)
-    }
-
-    #[test]
-    fn what_is_kept_is_counted_and_behind_the_end_nothing_is() {
-        let mut answer = told(&[&content(0, r#""abc""#)]);
-        // An entry counts besides its text.
-        let kept = answer.kept();
-        assert_eq!(kept, 64 + 3);
-        answer.close();
-        answer.push(content(0, r#""d""#).as_bytes());
-        assert_eq!((answer.text().as_str(), answer.kept()), ("abc", kept));
-        assert!(answer.is_truncated());
-    }
-
-    const STREAMS: &[(&[&str], &str)] = &[
-        (
-            &[
-                r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#,
-                r#"{"choices":[{"index":0,"delta":{"content":"He"}}]}"#,
-                r#"{"choices":[{"index":0,"delta":{"content":"y\n\u0416"}}]}"#,
-            ],
-            "Hey\nЖ",
-        ),
-        (
-            &[
-                r#"{"choices":[{"index":1,"delta":{"content":"b1"}}]}"#,
-                r#"{"choices":[{"index":0,"delta":{"content":"a1"}},{"index":1,"delta":{"content":"b2"}}]}"#,
-            ],
-            "a1\nb1b2",
-        ),
-        (
-            &[r#"{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}"#],
-            "a\nb",
-        ),
-        (
-            &[
-                r#"{"choices":[{"index":0,"delta":{"content":null,"refusal":"I can"}}]}"#,
-                r#"{"choices":[{"index":0,"delta":{"refusal":"not"}}]}"#,
-            ],
-            "I cannot",
-        ),
-        (
-            &[r#"{"choices":[{"index":0,"delta":{"refusal":"no","content":"yes"}}]}"#],
-            "yes",
-        ),
-        (
-            &[
-                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"name":"g","arguments":""}},{"index":0,"id":"c","function":{"name":"f","arguments":""}}]}}]}"#,
-                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"x\""}},{"index":0,"function":{"arguments":":1}"}}]}}]}"#,
-            ],
-            "f\n{\"x\":1}\ng\n",
-        ),
-        (
-            &[
-                r#"{"choices":[{"delta":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":"x"},{"type":"output_text","text":"q"}]}}]}"#,
-            ],
-            "p\nq",
-        ),
-        (
-            &[
-                r#"{"choices":[]}"#,
-                r#"{"choices":null}"#,
-                "{}",
-                r#"{"choices":[{"index":0}]}"#,
-                r#"{"choices":[null,{"delta":null}]}"#,
-            ],
-            "",
-        ),
-        (
-            &[
-                r#"{"x":[[[[[[{"deep":1e400}]]]]]],"choices":[{"logprobs":{"content":"x"},"delta":{"content":"a","y":{}}}]}"#,
-            ],
-            "a",
-        ),
-    ];
-
-    #[test]
-    fn deltas_become_the_text_of_every_choice() {
-        for (events, text) in STREAMS {
-            let answer = told(events);
-            assert_eq!(
-                (answer.text().as_str(), answer.skipped()),
-                (*text, 0),
-                "{events:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_counted_and_costs_nothing_else() {
-        let bad = [
-            "",
-            "{",
-            "nonsense",
-            "[]",
-            "7",
-            r#"{"choices":5}"#,
-            r#"{"choices":[7]}"#,
-            r#"{"choices":[{"delta":7}]}"#,
-        ];
-        for event in bad {
-            let answer = told(&[&content(0, "\"a\""), event, &content(0, "\"b\"")]);
-            assert_eq!(
-                (answer.text().as_str(), answer.skipped()),
-                ("ab", 1),
-                "{event}"
-            );
-        }
-        for odd in ["7", "true", "{}", "[1]", r#"[{"type":"image"}]"#] {
-            let answer = told(&[&content(0, "\"a\""), &content(0, odd), &content(0, "\"b\"")]);
-            assert_eq!(answer.text(), "ab", "{odd}");
-        }
-    }
-
-    #[test]
-    fn half_characters_do_not_lose_the_rest() {
-        let answer = told(&[&content(0, r#""a\ud83d""#), &content(0, r#""\ude00b""#)]);
-        let text = answer.text();
-        assert!(
-            text.starts_with('a') && text.ends_with('b') && answer.skipped() == 0,
-            "{text}"
-        );
-        let mut answer = Accumulator::new(1000);
-        answer.push(b"{\"choices\":[{\"delta\":{\"content\":\"a\xffb\"}}]}");
-        assert_eq!(answer.text(), "a\u{fffd}b");
-    }
-
-    #[test]
-    fn the_rest_of_a_stream_is_remembered() {
-        let answer = told(&[
-            r#"{"id":"c-1","model":"m-1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}],"usage":null}"#,
-            r#"{"model":"m-2","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
-            r#"{"choices":[{"index":2,"finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"x":{}}}"#,
-            " [DONE] ",
-        ]);
-        assert_eq!((answer.id(), answer.model()), (Some("c-1"), Some("m-1")));
-        let usage = Usage {
-            prompt_tokens: Some(3),
-            completion_tokens: Some(4),
-            total_tokens: Some(7),
-            ..Usage::default()
-        };
-        assert_eq!(answer.usage(), Some(usage));
-        let reasons: Vec<_> = answer.finish_reasons().collect();
-        assert_eq!(reasons, [(0, "stop"), (2, "length")]);
-        assert!(answer.is_done() && !answer.error_seen() && !answer.is_truncated());
-        let failed = told(&[r#"{"error":{"message":"m","code":500}}"#]);
-        assert!(failed.error_seen() && !failed.is_done());
-        assert!(!told(&[r#"{"error":null}"#]).error_seen());
-    }
-
-    #[test]
-    fn text_beyond_the_bound_is_left_out_and_marked() {
-        let mut answer = Accumulator::new(64 + 4);
-        for piece in ["\"ab\"", "\"cжd\"", "\"e\""] {
-            answer.push(content(0, piece).as_bytes());
-        }
-        assert_eq!(
-            (answer.text().as_str(), answer.is_truncated()),
-            ("abc", true)
-        );
-        answer.push(br#"{"choices":[{"index":0,"finish_reason":"stop"}]}"#);
-        assert_eq!(answer.finish_reasons().count(), 1);
-        let mut many = Accumulator::new(1000);
-        for index in 0..1000 {
-            many.push(content(index, "\"x\"").as_bytes());
-        }
-        assert!(many.choices.len() < 16 && many.is_truncated());
-        let mut exact = Accumulator::new(64 + 2);
-        exact.push(content(0, "\"ab\"").as_bytes());
-        assert_eq!((exact.text().as_str(), exact.is_truncated()), ("ab", false));
-    }
-
-    #[test]
-    fn every_cut_of_a_stream_gives_the_same_text() {
-        let stream = format!(
-            ": keepalive\n\ndata: {}\n\ndata: {}\r\n\r\ndata: {}\r\rdata: [DONE]\n\n",
-            content(0, "\"é😀\""),
-            content(1, "\"b\\n\""),
-            content(0, "\"я\"")
-        );
-        let bytes = stream.as_bytes();
-        for first in 0..=bytes.len() {
-            for second in first..=bytes.len() {
-                let mut parser = Parser::new(4096);
-                let mut answer = Accumulator::new(4096);
-                for part in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
-                    parser.push(part, |event| answer.push(event.data));
-                }
-                assert_eq!(
-                    (answer.text().as_str(), answer.is_done()),
-                    ("é😀я\nb\n", true),
-                    "{first}, {second}"
-                );
-            }
-        }
-    }
+/// Whether something of a content stands where text is expected and is none.
+fn is_unreadable(content: &RawValue) -> bool {
+    let json = content.get().as_bytes();
+    !json.starts_with(b"\"") && content_literals(json).has_unreadable
 }
+
+#[cfg(test)]
+mod tests;

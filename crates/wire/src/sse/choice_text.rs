@@ -86,6 +86,15 @@ impl Budget {
         }
     }
 
+    /// Takes the cost of an entry and its name; false where nothing is left.
+    pub(super) fn charge_entry(&mut self, name: usize) -> bool {
+        match self.left.checked_sub(ENTRY_BYTES + name) {
+            Some(left) => self.left = left,
+            None => self.truncated = true,
+        }
+        !self.truncated
+    }
+
     pub(super) fn entry<'m, T: Default>(
         &mut self,
         map: &'m mut BTreeMap<u64, T>,

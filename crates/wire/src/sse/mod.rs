@@ -8,6 +8,7 @@ mod accumulate;
 mod choice_text;
 mod data;
 mod delta;
+mod every_text;
 mod frame_boundary;
 mod frames;
 mod parser;
@@ -18,6 +19,7 @@ pub mod writer;
 
 pub use accumulate::Accumulator;
 pub use delta::Usage;
+pub use every_text::CheckedText;
 pub use frame_boundary::FrameBoundary;
 pub use frames::{Frame, Frames};
 pub use parser::{Event, Parser};

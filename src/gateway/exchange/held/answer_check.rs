@@ -76,7 +76,8 @@ impl AnswerCheck {
             metadata: ctx.wants_metadata(),
             ..Wanted::record(snapshot.settings.limits.recorded_bytes)
         };
-        let mut whole = capture::whole(&held.delivery.head, &held.delivery.body, wanted);
+        let (head, body) = (&held.delivery.head, &held.delivery.body);
+        let mut whole = capture::whole_for_check(head, body, wanted);
         ctx.set_metadata(whole.captured.metadata.take());
         let is_readable = !whole.captured.incomplete;
         let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;

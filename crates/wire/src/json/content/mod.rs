@@ -6,6 +6,7 @@ mod meaning;
 mod other_text;
 
 pub(crate) use other_text::other_texts;
+pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
 
 use super::kind::Kind;
 use super::name::{is_exactly, is_in_any_case};

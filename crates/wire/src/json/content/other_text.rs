@@ -3,21 +3,32 @@
 
 use super::meaning::{DEEPEST, Meaning, is_textual};
 use crate::json::kind::Kind;
-use crate::json::name::{folded, is_exactly, is_in_any_case};
+use crate::json::name::{folded, is_in_any_case};
 use crate::json::text::unescape;
-use crate::json::view::View;
+use crate::json::view::{View, has_misspelled};
 use std::ops::Range;
 
-/// What servers say of a choice beside its text.
-const ATTRIBUTES: [&str; 9] = [
+/// What servers say of an answer beside its text.
+const ATTRIBUTES: [&str; 20] = [
     "object",
     "model",
+    "created_at",
+    "system_fingerprint",
+    "service_tier",
+    "provider",
+    "usage",
+    "finish_reason",
     "stop_reason",
+    "done_reason",
     "native_finish_reason",
     "matched_stop",
+    "prompt_filter_results",
     "content_filter_results",
     "content_filter_offsets",
     "token_ids",
+    "item_id",
+    "response_id",
+    "previous_response_id",
     "obfuscation",
 ];
 
@@ -30,27 +41,43 @@ pub(crate) struct OtherText {
     pub(crate) span: Range<usize>,
 }
 
+/// What was found beside the known members.
+#[derive(Default)]
+pub(crate) struct OtherTexts {
+    /// The strings, in their order.
+    pub(crate) found: Vec<OtherText>,
+    /// A value is nested too deeply to be read.
+    pub(crate) has_unreadable: bool,
+}
+
 /// The strings of the members of a checked object that are none of `known`, in their order. None where some reader takes
 /// a member for one of `known` and another does not, and where a value is nested too deeply to be read.
 pub(crate) fn other_texts(object: &[u8], known: &[&str]) -> Option<Vec<OtherText>> {
+    if has_misspelled(object, known) {
+        return None;
+    }
+    let texts = texts_beside(View::new(object, 0..object.len()), known);
+    (!texts.has_unreadable).then_some(texts.found)
+}
+
+/// The strings of the members that no reader takes for one of `known`, in their order.
+pub(in crate::json) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTexts {
     let mut walk = Walk::default();
-    for member in View::new(object, 0..object.len()).members() {
-        if known.iter().any(|name| is_exactly(member.key, name)) {
-            continue;
-        }
-        if known.iter().any(|name| is_in_any_case(member.key, name)) {
-            return None;
-        }
-        if member.value.kind() == Kind::Null {
-            continue;
-        }
-        // Sound comes with what it says.
-        match is_in_any_case(member.key, "audio") {
-            true => walk.inside("audio", member.value, Scope::Media)?,
-            false => walk.member(member.key, member.value, Scope::Part { is_text: true })?,
+    for member in object.members() {
+        let is_known = known.iter().any(|name| is_in_any_case(member.key, name));
+        if !is_known {
+            walk.member(member.key, member.value, Scope::Part { is_text: true });
         }
     }
-    Some(walk.found)
+    walk.texts
+}
+
+/// The strings of a value of any kind. `name` is that of its member.
+pub(in crate::json) fn texts_of(name: &str, value: View<'_>) -> OtherTexts {
+    let mut walk = Walk::default();
+    let scope = Scope::Part { is_text: true };
+    walk.inside(name, value, scope.of_member(name));
+    walk.texts
 }
 
 /// What the members of an object are.
@@ -58,82 +85,94 @@ pub(crate) fn other_texts(object: &[u8], known: &[&str]) -> Option<Vec<OtherText
 enum Scope {
     /// A part, whose data are text where it is one of text.
     Part { is_text: bool },
+    /// A call of a tool, whose name is text.
+    Call,
     /// A sound, whose data are none.
     Media,
     /// Arguments, whose members mean what their caller wants.
     Free,
 }
 
+impl Scope {
+    /// That of the value of a member, by its name in lower case.
+    fn of_member(self, name: &str) -> Self {
+        match name {
+            "tool_calls" | "function_call" => Self::Call,
+            _ => self,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Walk {
-    found: Vec<OtherText>,
+    texts: OtherTexts,
     path: String,
     depth: usize,
 }
 
 impl Walk {
-    fn member(&mut self, key: &[u8], value: View<'_>, scope: Scope) -> Option<()> {
+    fn member(&mut self, key: &[u8], value: View<'_>, scope: Scope) {
         let name = unescape(key);
+        let lower = folded(&name);
         let is_bytes = value.kind() == Kind::String
             && matches!(scope, Scope::Media | Scope::Part { is_text: false });
         match (scope, Meaning::of(&name)) {
             (Scope::Free, _) | (_, Meaning::Free) => self.inside(&name, value, Scope::Free),
-            (_, Meaning::NoText) => Some(()),
-            (_, Meaning::Source) if is_bytes => Some(()),
-            _ if ATTRIBUTES.contains(&&*folded(&name)) => Some(()),
-            _ => self.inside(&name, value, scope),
+            (Scope::Call, _) if lower == "name" => self.inside(&name, value, scope),
+            // Sound comes with what it says.
+            _ if lower == "audio" && value.kind() == Kind::Object => {
+                self.inside(&name, value, Scope::Media);
+            }
+            (_, Meaning::NoText) => {}
+            (_, Meaning::Source) if is_bytes => {}
+            _ if ATTRIBUTES.contains(&&*lower) => {}
+            _ => self.inside(&name, value, scope.of_member(&lower)),
         }
     }
 
     /// Reads a value under one more name.
-    fn inside(&mut self, name: &str, value: View<'_>, scope: Scope) -> Option<()> {
+    fn inside(&mut self, name: &str, value: View<'_>, scope: Scope) {
         let length = self.path.len();
         self.path.push('/');
         self.path += name;
-        let read = self.value(value, scope);
+        self.value(value, scope);
         self.path.truncate(length);
-        read
     }
 
-    fn value(&mut self, value: View<'_>, scope: Scope) -> Option<()> {
+    fn value(&mut self, value: View<'_>, scope: Scope) {
         if matches!(value.kind(), Kind::Object | Kind::Array) && self.depth == DEEPEST {
-            return None;
+            self.texts.has_unreadable = true;
+            return;
         }
         self.depth += 1;
-        let read = match value.kind() {
-            Kind::String => {
-                // One of no text begins none.
-                if value.span().len() > 2 {
-                    self.found.push(OtherText {
-                        path: self.path.clone(),
-                        span: value.span(),
-                    });
-                }
-                Some(())
-            }
+        match value.kind() {
+            // One of no text begins none.
+            Kind::String if value.span().len() > 2 => self.texts.found.push(OtherText {
+                path: self.path.clone(),
+                span: value.span(),
+            }),
             Kind::Object => self.object(value, scope),
-            Kind::Array => value
-                .elements()
-                .enumerate()
-                .try_for_each(|(place, element)| {
+            Kind::Array => {
+                for (place, element) in value.elements().enumerate() {
                     let place = index(element).unwrap_or_else(|| place.to_string());
-                    self.inside(&place, element, scope)
-                }),
-            Kind::Number | Kind::True | Kind::False | Kind::Null => Some(()),
-        };
+                    self.inside(&place, element, scope);
+                }
+            }
+            Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
+        }
         self.depth -= 1;
-        read
     }
 
-    fn object(&mut self, object: View<'_>, scope: Scope) -> Option<()> {
+    fn object(&mut self, object: View<'_>, scope: Scope) {
         let scope = match scope {
             Scope::Part { .. } => Scope::Part {
                 is_text: is_textual(object),
             },
             other => other,
         };
-        let mut members = object.members();
-        members.try_for_each(|member| self.member(member.key, member.value, scope))
+        for member in object.members() {
+            self.member(member.key, member.value, scope);
+        }
     }
 }
 
@@ -146,7 +185,8 @@ fn index(element: View<'_>) -> Option<String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::other_texts;
+    use super::{other_texts, texts_beside};
+    use crate::json::view::View;
 
     /// The paths and the strings.
     fn read(object: &str) -> Option<Vec<(String, &str)>> {
@@ -175,6 +215,28 @@ mod tests {
             .map(|(path, text)| ((*path).to_owned(), *text))
             .collect();
         assert_eq!(read(object).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_name_of_a_called_tool_is_text() {
+        let object = r#"{"tool_calls":[{"id":"no","type":"custom","custom":{"name":"a","input":"b"}},
+            {"index":7,"function":{"name":"c","arguments":{"id":"d"}}}],"function_call":{"name":"e"},"name":"no"}"#;
+        let found = read(object).unwrap();
+        let texts: Vec<_> = found.iter().map(|(_, text)| *text).collect();
+        assert_eq!(texts, ["\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""]);
+        assert_eq!(found[3].0, "/tool_calls/7/function/arguments/id");
+    }
+
+    #[test]
+    fn what_lies_too_deep_hides_nothing_beside_it() {
+        let object = format!(
+            r#"{{"x":{}"no"{},"y":"a"}}"#,
+            "[".repeat(40),
+            "]".repeat(40)
+        );
+        let texts = texts_beside(View::new(object.as_bytes(), 0..object.len()), &[]);
+        assert!(texts.has_unreadable);
+        assert_eq!(texts.found.len(), 1);
     }
 
     #[test]

@@ -1,0 +1,231 @@
+//! The text of a whole answer for its check (CONTRACT 15, in the spirit of 42): what a record keeps of it
+//! (CONTRACT 4), and behind that every other string that the client gets. `sse::Accumulator` does the same for streams.
+
+use super::answer::{Answer, AnswerTexts, Words};
+use super::content::{OtherTexts, texts_beside, texts_of};
+use super::kind::Kind;
+use super::scan::scan;
+use super::text::{Joined, unescape};
+use super::view::View;
+
+/// Reads every text of an answer, of a `chat.completion` body and of any other shape. None when it is not JSON. An answer
+/// in which no text is found, and no message that may be without one, has something unreadable.
+pub fn checked_answer(body: &[u8]) -> Option<Answer> {
+    let scan = scan(body).ok()?;
+    let value = body.trim_ascii();
+    let mut reader = Reader {
+        body: value,
+        main: AnswerTexts::default(),
+        beside: Vec::new(),
+        has_message: false,
+    };
+    reader.root(View::new(value, 0..value.len()));
+    Some(reader.finish().into_answer(body, &scan))
+}
+
+struct Reader<'a> {
+    body: &'a [u8],
+    /// What a record keeps.
+    main: AnswerTexts,
+    /// What stands behind it.
+    beside: Vec<Words>,
+    /// There is a message, with or without text.
+    has_message: bool,
+}
+
+impl Reader<'_> {
+    fn root(&mut self, root: View<'_>) {
+        if root.kind() != Kind::Object {
+            return self.others(texts_of("", root));
+        }
+        for choices in root.named_in_any_case("choices") {
+            match choices.kind() {
+                Kind::Array => choices.elements().for_each(|choice| self.choice(choice)),
+                _ => self.others(texts_of("choices", choices)),
+            }
+        }
+        self.others(texts_beside(root, &["choices"]));
+    }
+
+    fn choice(&mut self, choice: View<'_>) {
+        if choice.kind() != Kind::Object {
+            return self.others(texts_of("choices", choice));
+        }
+        self.has_message |= choice.named_in_any_case("text").any(is_text);
+        let calls = choice.named_in_any_case("message");
+        let calls = calls.flat_map(|message| message.named_in_any_case("tool_calls"));
+        let calls = calls.map(|calls| self.apart(texts_of("tool_calls", calls)));
+        let said = [
+            Words::of_member(choice, "content"),
+            Words::of_member(choice, "refusal"),
+        ];
+        let mut said = said.into_iter().chain(calls.collect::<Vec<_>>());
+        // The first of them is what a record keeps; those before it are empty.
+        for words in said.by_ref() {
+            let is_main = !words.text.is_empty();
+            self.main.push(words);
+            if is_main {
+                break;
+            }
+        }
+        self.beside.extend(said);
+        for message in choice.named_in_any_case("message") {
+            match message.kind() {
+                Kind::Object => {
+                    self.has_message = true;
+                    self.others(texts_beside(message, &["content", "refusal", "tool_calls"]));
+                }
+                _ => self.others(texts_of("message", message)),
+            }
+        }
+        self.others(texts_beside(choice, &["message"]));
+    }
+
+    /// Adds texts: those of one member are read as one.
+    fn others(&mut self, texts: OtherTexts) {
+        let (mut last, mut words) = ("", Words::default());
+        for other in &texts.found {
+            let member = first_name(&other.path);
+            if member != last || member == "function_call" {
+                self.beside.push(std::mem::take(&mut words));
+                last = member;
+            }
+            words.extend(&unescape(&self.body[other.span.clone()]));
+        }
+        words.has_unreadable |= texts.has_unreadable;
+        self.beside.push(words);
+    }
+
+    /// Texts that stand alone.
+    fn apart(&self, texts: OtherTexts) -> Words {
+        let mut text = Joined::default();
+        for other in texts.found {
+            text.push(unescape(&self.body[other.span]));
+        }
+        Words {
+            has_unreadable: texts.has_unreadable,
+            ..Words::apart(text.into_text())
+        }
+    }
+
+    fn finish(mut self) -> AnswerTexts {
+        for words in self.beside {
+            self.main.push(words);
+        }
+        if !self.has_message {
+            self.main.require_text();
+        }
+        self.main
+    }
+}
+
+fn is_text(value: View<'_>) -> bool {
+    value.kind() == Kind::String
+}
+
+/// The first name of a path.
+pub(crate) fn first_name(path: &str) -> &str {
+    path.split('/').nth(1).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::checked_answer;
+    use crate::json::answer_text;
+
+    const ANSWERS: &[(&str, &str)] = &[
+        (
+            r#" {"id":"no","object":"no","created":1,"model":"no","system_fingerprint":"no","service_tier":"no","usage":{"x":"no"},
+            "choices":[{"index":0,"message":{"role":"no","content":"a"},"logprobs":{"content":[{"token":"no"}]},"finish_reason":"no"}]}"#,
+            "a",
+        ),
+        (
+            r#"{"choices":[{"message":{"refusal":"b","content":"a","reasoning_content":"c","thinking":"d"}},{"message":{"content":"e"}}]}"#,
+            "a\ne\nb\nc\nd",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":" ","tool_calls":[{"id":"no","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            " \nf\n{}",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":null,"tool_calls":[{"type":"custom","custom":{"name":"f","input":"a"}}],"function_call":{"name":"g","arguments":"b"}}}]}"#,
+            "f\na\ng\nb",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":null,"audio":{"id":"no","data":"no","transcript":"a"},"annotations":[{"title":"no"}]}}]}"#,
+            "a",
+        ),
+        (r#"{"choices":[{"index":0,"text":"a"}]}"#, "a"),
+        (
+            r#"{"CHOICES":[{"MESSAGE":{"CONTENT":"a","Content":"b","Reasoning":"c"}}],"choices":[{"message":"d"},"e"]}"#,
+            "a\nb\nc\nd\ne",
+        ),
+        (
+            r#"{"output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}]}"#,
+            "a",
+        ),
+        (
+            r#"{"model":"m","message":{"role":"no","content":"a"}}"#,
+            "a",
+        ),
+        (r#"{"choices":"a"}"#, "a"),
+        (r#" "a" "#, "a"),
+        (r#"["a"]"#, "a"),
+    ];
+
+    #[test]
+    fn every_text_stands_behind_what_a_record_keeps() {
+        for (body, text) in ANSWERS {
+            let answer = checked_answer(body.as_bytes()).unwrap();
+            assert!(answer.text == *text, "{body}: {:?}", answer.text);
+            assert!(!answer.has_unreadable, "{body}");
+            let kept = answer_text(body.as_bytes()).unwrap().text;
+            assert!(text.starts_with(&kept), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_texts_of_one_member_are_read_as_one() {
+        let body = r#"{"choices":[{"message":{"content":["ж","a"],"reasoning_details":[{"text":"b"},{"text":"c"}],"thinking":"d"}}]}"#;
+        let answer = checked_answer(body.as_bytes()).unwrap();
+        assert!(answer.text == "ж\na\nb\nc\nd");
+        assert_eq!(answer.part_breaks, [2, 6]);
+    }
+
+    #[test]
+    fn a_shape_without_text_or_message_is_unreadable() {
+        let deep = format!(
+            r#"{{"choices":[{{"message":{{"content":"a","x":{}"b"{}}}}}]}}"#,
+            "[".repeat(40),
+            "]".repeat(40)
+        );
+        for (body, has_unreadable) in [
+            (r#"{"choices":[{"message":{"content":""}}]}"#, false),
+            (
+                r#"{"choices":[{"message":{"content":null,"tool_calls":null}}]}"#,
+                false,
+            ),
+            (r#"{"choices":[{"text":""}]}"#, false),
+            (r#"{"choices":[{"message":{"content":7}}]}"#, true),
+            (&deep, true),
+            (r#"{"choices":[]}"#, true),
+            (r#"{"choices":[{"message":null}]}"#, true),
+            (r#"{"id":"no","x":7}"#, true),
+            ("{}", true),
+            ("7", true),
+            (r#""""#, true),
+        ] {
+            let answer = checked_answer(body.as_bytes()).unwrap();
+            assert_eq!(answer.has_unreadable, has_unreadable, "{body}");
+        }
+        assert!(checked_answer(b"<html>").is_none());
+    }
+
+    #[test]
+    fn model_and_usage_are_those_of_the_record() {
+        let body = br#"  {"usage": {"x":1} ,"model":"m-1","choices":[]}"#;
+        let (checked, kept) = (checked_answer(body).unwrap(), answer_text(body).unwrap());
+        assert!(checked.model == kept.model && checked.usage == kept.usage);
+    }
+}
