@@ -117,14 +117,9 @@ impl Compiled {
         &self.custom
     }
 
-    /// Whether a find is one of the exceptions.
-    pub(super) fn allows(&self, find: &str) -> bool {
-        self.allowed.iter().any(|regex| regex.is_match(find))
-    }
-
-    /// Whether there are any exceptions.
-    pub(super) fn has_exceptions(&self) -> bool {
-        !self.allowed.is_empty()
+    /// The exceptions: a find that one of them matches is none.
+    pub(super) fn allowed(&self) -> &[PooledRegex] {
+        &self.allowed
     }
 
     fn add(&mut self, rules: &DatacleanRules, mut taken: Taken) {

@@ -11,7 +11,9 @@ use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns, Urg
 use crate::judge::Remote;
 use crate::observe::TurnRefusal;
 use crate::observe::events::AnalysisRefused;
-use monitor_detect::{AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, Report};
+use monitor_detect::{
+    AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, Reader, Report, bytes_read,
+};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -110,8 +112,9 @@ impl MessageAnalyzer {
         proposed: ProposedFinds,
         claim: Claim,
     ) -> Result<(OwnedMessage, Report), ApiError> {
-        let cost = cost(&message.text, rules);
-        if message.text.len() <= self.longest_inline(rules) {
+        let bytes = bytes(&message, rules);
+        let cost = cost(bytes, rules);
+        if bytes <= self.longest_inline(rules) {
             let analyze = || {
                 let message = message.borrow();
                 self.engine
@@ -194,11 +197,42 @@ pub(super) async fn in_background<T: Send + 'static>(
     done.await.ok()
 }
 
+/// The bytes that are looked at: those of the text, and where it is put together of parts, those of what is read
+/// across them.
+fn bytes(message: &OwnedMessage, rules: &Compiled) -> usize {
+    let reader = match rules.has_regexes() {
+        true => Reader::CustomPatterns,
+        false => Reader::Detectors,
+    };
+    bytes_read(message.borrow(), reader)
+}
+
 /// What the analysis of a message costs, in bytes of text without custom regexes.
-fn cost(message: &str, rules: &Compiled) -> u64 {
-    let bytes = message.len() as u64 + COST_OF_A_MESSAGE;
+fn cost(bytes: usize, rules: &Compiled) -> u64 {
+    let bytes = bytes as u64 + COST_OF_A_MESSAGE;
     match rules.has_regexes() {
         true => bytes.saturating_mul(COST_OF_REGEXES),
         false => bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use monitor_detect::Rules;
+
+    #[test]
+    fn a_message_of_many_short_parts_is_no_short_message() {
+        let rules = Compiled::new(Rules::default());
+        let cost_of = |parts: Vec<&str>| {
+            let text = parts.join("\n");
+            let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+            let message = OwnedMessage::with_breaks(text.as_str().into(), &breaks);
+            (text.len(), bytes(&message, &rules))
+        };
+        let (length, read) = cost_of([" ", "4"].repeat(2_047));
+        assert!(length < INLINE_BYTES && read > 4 * INLINE_BYTES, "{read}");
+        let (length, read) = cost_of(vec!["This is one part of an ordinary message."; 10]);
+        assert_eq!(length, read);
     }
 }

@@ -4,12 +4,21 @@
 use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
 use crate::message::{Message, portions};
-use crate::seams::{bordered, joined_seams};
+use crate::seams::{Reader, joined_seams, read_bordered};
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
 /// takes its caller with it: a text never passes because of it.
 pub struct LocalDetectors {
     detectors: Vec<Box<dyn Detector>>,
+}
+
+/// What was found in a whole text.
+pub struct LocalFinds {
+    /// In order, not overlapping.
+    pub spans: Vec<Span>,
+    /// False for a message of so many short parts that values split over several of them were not looked for
+    /// everywhere.
+    pub is_whole: bool,
 }
 
 impl Default for LocalDetectors {
@@ -38,6 +47,15 @@ impl LocalDetectors {
         message: impl Into<Message<'m>>,
         among: impl Fn(PatternName) -> bool,
     ) -> Vec<Span> {
+        self.find_across(message, among).spans
+    }
+
+    /// The same, and whether values that are split over the parts of the message were looked for everywhere.
+    pub fn find_across<'m>(
+        &self,
+        message: impl Into<Message<'m>>,
+        among: impl Fn(PatternName) -> bool,
+    ) -> LocalFinds {
         let message = message.into();
         let mut spans = Vec::new();
         for portion in portions(message.text) {
@@ -48,12 +66,16 @@ impl LocalDetectors {
         for joined in joined_seams(message) {
             let found = self.find_in(&joined.text, &among).into_iter();
             spans.extend(found.filter_map(|span| span.across(&joined)));
-            for joined in bordered(&joined) {
-                let found = self.find_in(&joined.text, &among).into_iter();
-                spans.extend(found.filter_map(|span| span.across(&joined)));
-            }
         }
-        overlap::resolve(spans)
+        let is_whole = read_bordered(message, Reader::Detectors, |joined| {
+            let found = self.find_in(&joined.text, &among).into_iter();
+            spans.extend(found.filter_map(|span| span.across(joined)));
+            true
+        });
+        LocalFinds {
+            spans: overlap::resolve(spans),
+            is_whole,
+        }
     }
 
     fn find_in(&self, text: &str, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {

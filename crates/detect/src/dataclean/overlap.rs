@@ -51,7 +51,7 @@ fn winners<K: Copy + Ord>(spans: &mut [Span<K>]) -> BTreeMap<usize, Span<K>> {
 /// be shown may be shown with its host. O(n log n).
 pub(super) fn except<K: Copy>(
     spans: Vec<Span<K>>,
-    is_allowed: impl Fn(&Span<K>) -> bool,
+    is_allowed: impl FnMut(&Span<K>) -> bool,
 ) -> Vec<Span<K>> {
     let (mut allowed, mut rest): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_allowed);
     allowed.sort_by_key(|span| span.start);

@@ -3,118 +3,248 @@
 //! is one word. So each break is read both ways: around the breaks that stand close, a value may begin or end at
 //! one as at a line's end, and reach across those between.
 //!
-//! The number of readings is that of the breaks times a constant, and each is short.
+//! A reading is a text with borders at some of its breaks and nothing at the others. Values that share no byte
+//! share a reading, so that the readings of long parts are none, of parts as long as words a few times the text,
+//! and the bytes of all of them are bounded by the caller, who learns what each takes before it is made.
 
+use super::Reader;
 use super::parts::{JoinedParts, Seam};
+use crate::confusables::{Reading, reading};
 use std::ops::Range;
 
 /// The longest value that is read so, in bytes.
-const LONGEST: usize = 96;
+pub(super) const LONGEST: usize = 96;
 /// What is read beside its borders: a label, for instance.
 const BESIDE: usize = 96;
 /// A value of any kind that begins and ends at a break is looked for over so many parts, a number over any.
 const PARTS: usize = 4;
 /// Digits of a number.
 const DIGITS: std::ops::RangeInclusive<usize> = 4..=19;
+/// What a reading costs besides its bytes.
+const COST_OF_A_READING: usize = 128;
 
-/// The readings of joined parts in which a break is a border.
-pub(crate) fn bordered(joined: &JoinedParts) -> impl Iterator<Item = JoinedParts> + '_ {
-    let mut breaks: Vec<Seam> = joined.seams.clone();
-    breaks.retain(|seam| seam.is_break);
-    // Empty parts are nothing in any reading.
-    breaks.dedup_by_key(|seam| seam.at);
-    let borders = Borders { joined, breaks };
-    (0..borders.breaks.len()).flat_map(move |at| borders.readings(at))
-}
+/// Takes a reading that is planned; false ends the plans.
+pub(super) type Take<'t> = &'t mut dyn FnMut(&Plan) -> bool;
 
-struct Borders<'a> {
+/// The breaks of joined parts, and what stands between them.
+pub(super) struct Borders<'a> {
     joined: &'a JoinedParts,
     /// Ascending, no two at one place.
     breaks: Vec<Seam>,
+    /// What stands before each break.
+    before: Vec<Counts>,
+    /// Where something stands without which nothing is found, ascending. Not kept for who reads any text.
+    marks: Vec<usize>,
+    reader: Reader,
 }
 
-impl Borders<'_> {
-    /// Those in which a value begins at a break, and the one in which it ends there and begins anywhere.
-    fn readings(&self, at: usize) -> Vec<JoinedParts> {
-        let border = self.breaks[at];
-        let mut readings = Vec::new();
-        let is_near = |other: usize| border.at.abs_diff(other) < LONGEST;
-        if at > 0 && is_near(self.breaks[at - 1].at) {
-            readings.push(self.ending_at(border));
+/// Characters that tell what kind of value there may be.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    letters: usize,
+    digits: usize,
+    marks: usize,
+}
+
+/// A reading that is not made yet.
+pub(super) struct Plan {
+    text: Range<usize>,
+    borders: Vec<Seam>,
+    /// Where the breaks are that a find may reach across, ascending.
+    crossed: Vec<Range<usize>>,
+}
+
+impl Plan {
+    /// What reading it costs, in bytes.
+    pub(super) fn cost(&self) -> usize {
+        self.text.len() + self.borders.len() + COST_OF_A_READING
+    }
+}
+
+impl<'a> Borders<'a> {
+    pub(super) fn new(joined: &'a JoinedParts, reader: Reader) -> Self {
+        let mut breaks: Vec<Seam> = joined.seams.clone();
+        breaks.retain(|seam| seam.is_break);
+        // Empty parts are nothing in any reading.
+        breaks.dedup_by_key(|seam| seam.at);
+        let mut borders = Self {
+            joined,
+            breaks,
+            before: Vec::new(),
+            marks: Vec::new(),
+            reader,
+        };
+        let is_any_near = |pair: &[Seam]| pair[1].at - pair[0].at < LONGEST;
+        match borders.breaks.windows(2).any(is_any_near) {
+            true => borders.count(),
+            false => borders.breaks.clear(),
         }
-        if let Some(next) = self.breaks.get(at + 1)
-            && is_near(next.at)
-        {
-            readings.push(self.beginning_at(border));
-        }
-        let (mut has_letter, mut digits) = (false, 0);
-        for (behind, pair) in self.breaks[at..].windows(2).enumerate() {
-            let (from, end) = (pair[0].at, pair[1]);
-            let part = &self.joined.text[from..end.at];
-            has_letter |= part.chars().any(char::is_alphabetic);
-            digits += part.bytes().filter(u8::is_ascii_digit).count();
-            let is_number = !has_letter && digits <= *DIGITS.end();
-            if !is_near(end.at) || behind >= PARTS && !is_number {
-                break;
+        borders
+    }
+
+    fn count(&mut self) {
+        let mut counts = Counts::default();
+        let mut breaks = self.breaks.iter().map(|seam| seam.at).peekable();
+        for (at, c) in self.joined.text.char_indices() {
+            while breaks.next_if(|place| *place <= at).is_some() {
+                self.before.push(counts);
             }
-            // A value in one part is read where it stands.
-            if behind > 0 && (behind < PARTS || DIGITS.contains(&digits)) {
-                readings.push(self.between(border, end));
+            let c = match reading(c) {
+                Reading::As(c) => c,
+                _ => continue,
+            };
+            counts.letters += usize::from(c.is_alphabetic());
+            counts.digits += usize::from(c.is_ascii_digit());
+            if c.is_ascii_digit() || matches!(c, '@' | '.' | ':') {
+                counts.marks += 1;
+                self.marks.push(at);
             }
         }
-        readings
+        self.before.resize(self.breaks.len(), counts);
     }
 
-    fn beginning_at(&self, border: Seam) -> JoinedParts {
-        let mut reading = self.before(border);
-        let crossed = border.at..border.at + LONGEST;
-        self.add(&mut reading, border.at..border.at + 2 * LONGEST, crossed);
-        reading
+    /// Gives each reading to `take`, those of the likeliest values first; false if it ended them.
+    pub(super) fn each(&self, take: Take<'_>) -> bool {
+        (2..=PARTS).all(|parts| self.values_over(parts, take))
+            && self.values_at_one(take)
+            && (PARTS + 1..)
+                .take_while(|parts| self.reaches_over(*parts))
+                .all(|parts| self.values_over(parts, take))
     }
 
-    fn ending_at(&self, border: Seam) -> JoinedParts {
+    pub(super) fn read(&self, plan: &Plan) -> JoinedParts {
         let mut reading = JoinedParts::default();
-        let from = |length: usize| border.at.saturating_sub(length);
-        let crossed = from(LONGEST)..border.at;
-        self.add(&mut reading, from(2 * LONGEST)..border.at, crossed);
-        self.add_behind(&mut reading, border);
+        let mut at = plan.text.start;
+        for border in &plan.borders {
+            self.add(&mut reading, at..border.at, &plan.crossed);
+            reading.push("\n", border.original);
+            at = border.at;
+        }
+        self.add(&mut reading, at..plan.text.end, &plan.crossed);
         reading
     }
 
-    fn between(&self, border: Seam, end: Seam) -> JoinedParts {
-        let mut reading = self.before(border);
-        let place = border.at..end.at;
-        self.add(&mut reading, place.clone(), place);
-        self.add_behind(&mut reading, end);
-        reading
+    /// Those that begin at a break and end at the one so many parts behind it.
+    fn values_over(&self, parts: usize, take: Take<'_>) -> bool {
+        let last = self.breaks.len().saturating_sub(parts);
+        (0..parts).all(|first| {
+            let starts = (first..last).step_by(parts);
+            let places = starts.map(|at| at..at + parts);
+            let places = places.filter(|place| self.may_be_one(place));
+            self.plan_between(places).iter().all(&mut *take)
+        })
     }
 
-    /// What stands before a border, and the border. A find there belongs to other readings.
-    fn before(&self, border: Seam) -> JoinedParts {
-        let mut reading = JoinedParts::default();
-        let from = border.at.saturating_sub(BESIDE);
-        let none = border.at..border.at;
-        self.add(&mut reading, from..border.at, none);
-        reading.push("\n", border.original);
-        reading
+    /// Whether a pair of breaks with so many parts between them is near.
+    fn reaches_over(&self, parts: usize) -> bool {
+        let behind = self.breaks.iter().skip(parts);
+        let mut pairs = self.breaks.iter().zip(behind);
+        pairs.any(|(from, end)| end.at - from.at < LONGEST)
     }
 
-    fn add_behind(&self, reading: &mut JoinedParts, border: Seam) {
-        reading.push("\n", border.original);
-        let none = border.at..border.at;
-        self.add(reading, border.at..border.at + BESIDE, none);
+    /// Whether what stands between two breaks may be a value.
+    fn may_be_one(&self, place: &Range<usize>) -> bool {
+        let (from, end) = (self.before[place.start], self.before[place.end]);
+        let digits = end.digits - from.digits;
+        let is_number = end.letters == from.letters && DIGITS.contains(&digits);
+        let is_near = self.breaks[place.end].at - self.breaks[place.start].at < LONGEST;
+        let is_of_use = self.reader == Reader::CustomPatterns || end.marks > from.marks;
+        is_near && is_of_use && (place.len() <= PARTS || is_number)
+    }
+
+    fn plan_between(&self, places: impl Iterator<Item = Range<usize>>) -> Vec<Plan> {
+        let mut plans: Vec<Plan> = Vec::new();
+        for place in places {
+            let (from, end) = (self.breaks[place.start], self.breaks[place.end]);
+            let near = plans.last_mut();
+            let near = near.filter(|plan| from.at <= plan.text.end + BESIDE);
+            let plan = match near {
+                Some(plan) => plan,
+                None => {
+                    let text = from.at.saturating_sub(BESIDE)..0;
+                    plans.push(Plan::of(text));
+                    let at = plans.len() - 1;
+                    &mut plans[at]
+                }
+            };
+            if plan.borders.last().is_none_or(|last| last.at < from.at) {
+                plan.borders.push(from);
+            }
+            plan.borders.push(end);
+            plan.crossed.push(from.at..end.at);
+            plan.text.end = self.joined.text.len().min(end.at + BESIDE);
+        }
+        plans
+    }
+
+    /// Those that begin or end at a break, wherever their other end is.
+    fn values_at_one(&self, take: Take<'_>) -> bool {
+        let mut left: Vec<usize> = (0..self.breaks.len()).collect();
+        left.retain(|at| self.may_begin_or_end(*at));
+        while !left.is_empty() {
+            // As many as stand so far apart that each value has one border.
+            let (mut taken, mut rest) = (Vec::<Seam>::new(), Vec::new());
+            for at in left {
+                let border = self.breaks[at];
+                let last = taken.last();
+                match last.is_none_or(|last| border.at - last.at >= LONGEST) {
+                    true => taken.push(border),
+                    false => rest.push(at),
+                }
+            }
+            left = rest;
+            let heaps = taken.chunk_by(|one, next| next.at - one.at <= 4 * LONGEST);
+            if !heaps
+                .map(|heap| self.plan_around(heap))
+                .all(|plan| take(&plan))
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn may_begin_or_end(&self, at: usize) -> bool {
+        let here = self.breaks[at].at;
+        let is_near =
+            |other: Option<&Seam>| other.is_some_and(|seam| seam.at.abs_diff(here) < LONGEST);
+        let before = at.checked_sub(1).and_then(|before| self.breaks.get(before));
+        let may_end = is_near(before) && self.has_mark(here.saturating_sub(LONGEST)..here);
+        may_end || is_near(self.breaks.get(at + 1)) && self.has_mark(here..here + LONGEST)
+    }
+
+    fn has_mark(&self, place: Range<usize>) -> bool {
+        let next = self.marks.partition_point(|mark| *mark < place.start);
+        let is_marked = self.marks.get(next).is_some_and(|mark| *mark < place.end);
+        is_marked || self.reader == Reader::CustomPatterns
+    }
+
+    fn plan_around(&self, borders: &[Seam]) -> Plan {
+        let first = borders.first().map_or(0, |first| first.at);
+        let last = borders.last().map_or(0, |last| last.at);
+        let around = |length: usize| first.saturating_sub(length)..last + length;
+        let text = around(2 * LONGEST);
+        Plan {
+            text: text.start..text.end.min(self.joined.text.len()),
+            borders: borders.to_vec(),
+            crossed: vec![around(LONGEST)],
+        }
     }
 
     /// Adds what stands at a place, and the breaks in it that a find may reach across.
-    fn add(&self, reading: &mut JoinedParts, place: Range<usize>, crossed: Range<usize>) {
+    fn add(&self, reading: &mut JoinedParts, place: Range<usize>, crossed: &[Range<usize>]) {
         let text = &self.joined.text;
         let start = text.ceil_char_boundary(place.start);
         let end = text.floor_char_boundary(place.end.min(text.len()));
         let added = reading.text.len();
         reading.copy(self.joined, start..end);
-        let first = self.breaks.partition_point(|seam| seam.at <= crossed.start);
+        let is_crossed = |seam: &&Seam| {
+            let next = crossed.partition_point(|range| range.end <= seam.at);
+            crossed.get(next).is_some_and(|range| range.start < seam.at)
+        };
+        let first = self.breaks.partition_point(|seam| seam.at <= start);
         let seams = self.breaks[first..].iter();
-        let seams = seams.take_while(|seam| seam.at < crossed.end.min(end));
+        let seams = seams.take_while(|seam| seam.at < end).filter(is_crossed);
         reading.seams.extend(seams.map(|seam| Seam {
             at: added + seam.at - start,
             ..*seam
@@ -122,62 +252,12 @@ impl Borders<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::Message;
-    use crate::seams::joined_parts;
-
-    /// Every reading of parts, with `|` where it can be crossed.
-    fn readings(parts: &[&str]) -> Vec<String> {
-        let text = parts.join("\n");
-        let mut breaks = Vec::new();
-        for part in &parts[..parts.len() - 1] {
-            breaks.push(breaks.last().map_or(0, |last| last + 1) + part.len());
+impl Plan {
+    fn of(text: Range<usize>) -> Self {
+        Self {
+            text,
+            borders: Vec::new(),
+            crossed: Vec::new(),
         }
-        let message = Message {
-            text: &text,
-            part_breaks: &breaks,
-        };
-        let mut told = Vec::new();
-        for joined in joined_parts(message) {
-            for reading in bordered(&joined) {
-                let mut shown = reading.text.clone();
-                for seam in reading.seams.iter().rev() {
-                    shown.insert(seam.at, '|');
-                    if !text.is_ascii() {
-                        continue;
-                    }
-                    let span = reading.original(seam.at - 1..seam.at + 1);
-                    let span = span.map(|span| text[span].replace('\n', ""));
-                    assert_eq!(span.as_deref(), reading.text.get(seam.at - 1..seam.at + 1));
-                }
-                told.push(shown);
-            }
-        }
-        told
-    }
-
-    #[test]
-    fn each_break_is_a_border_and_nothing() {
-        assert_eq!(readings(&["a", "b"]), [""; 0]);
-        assert_eq!(readings(&["a", "b", "c"]), ["a\nb|c", "a|b\nc"]);
-        assert_eq!(
-            readings(&["a", "b", "", "c", "d"]),
-            ["a\nb|c|d", "a\nb|c\nd", "a|b\ncd", "ab\nc|d", "a|b|c\nd"]
-        );
-    }
-
-    #[test]
-    fn the_readings_of_many_breaks_are_as_many_times_a_constant_and_short() {
-        for part in ["1", "a", "-", "12 ", "слово"] {
-            let parts = vec![part; 2_000];
-            let readings = readings(&parts);
-            assert!(readings.len() <= 24 * parts.len(), "{part}");
-            let longest = readings.iter().map(String::len).max().unwrap_or(0);
-            assert!(longest <= 6 * LONGEST, "{part}: {longest}");
-        }
-        let far = "x".repeat(LONGEST);
-        assert_eq!(readings(&["a", &far, &far, "b"]), [""; 0]);
     }
 }

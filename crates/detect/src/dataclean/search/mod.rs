@@ -1,6 +1,8 @@
 //! Runs the detectors and the custom patterns of the rules over one text, and resolves overlaps.
 
-use super::custom::Ended;
+mod custom;
+mod found;
+
 use super::detector::Detector;
 use super::normalize::NormalizedText;
 use super::overlap;
@@ -9,14 +11,13 @@ use super::span::{Kind, Span, Strength};
 use super::text::{Needs, Text};
 use crate::compiled::Compiled;
 use crate::message::{AnalysisBudget, CONTEXT, Message, portions};
-use crate::seams::{JoinedParts, bordered, joined_parts, joined_seams};
-use std::ops::Range;
+use crate::seams::{JoinedParts, Reader, joined_seams, read_bordered};
+use custom::CustomSearch;
+use found::too_many_parts;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The longest that all custom patterns together may take for one message, in microseconds.
-pub(crate) const CUSTOM_TIME_US: u64 = 1_000_000;
-/// The most places that custom patterns may find in one message.
-pub(crate) const MOST_CUSTOM_FINDS: usize = 100_000;
+pub(crate) use found::Found;
 
 /// What looks for the predefined patterns.
 pub(crate) struct Detectors {
@@ -24,30 +25,6 @@ pub(crate) struct Detectors {
     pub(crate) local: Vec<Box<dyn Detector>>,
     /// Those with bounds of their own for one text, which read it as a whole.
     pub(crate) whole: Vec<Box<dyn Detector>>,
-}
-
-/// The finds of one text and what could not be looked for.
-pub(crate) struct Found<'r> {
-    /// Sorted, not overlapping.
-    pub(crate) spans: Vec<Span<Kind<'r>>>,
-    /// One entry per pattern that was asked for and could not run.
-    pub(crate) failures: Vec<String>,
-    /// Patterns that ran, whole or in part.
-    pub(crate) ran: usize,
-    /// A pattern was not looked for in the whole text, so that there may be more finds than these.
-    pub(crate) in_part: bool,
-    /// The byte up to which anything was looked for: beyond the budget nothing was.
-    pub(crate) looked_to: usize,
-}
-
-impl Found<'_> {
-    /// Something could not look everywhere; told once, whatever the patterns it looks for.
-    fn fail(&mut self, failure: String) {
-        self.in_part = true;
-        if !self.failures.contains(&failure) {
-            self.failures.push(failure);
-        }
-    }
 }
 
 /// A text to search, and how much of it.
@@ -79,14 +56,11 @@ pub(crate) fn find<'r>(
     let text = &message.text[..found.looked_to];
     predefined.finish(&mut found);
     let parts = Message { text, ..message };
-    find_custom(parts, rules, clock, &mut found);
+    let custom = CustomSearch::new(rules, clock);
+    custom.find(parts, &mut found);
     let proposed = search.proposed.iter().filter(|span| span.end <= text.len());
     found.spans.extend(proposed.map(|span| span.of_any()));
-    if rules.has_exceptions() {
-        found.spans = overlap::except(found.spans, |span| {
-            rules.allows(&text[span.start..span.end])
-        });
-    }
+    custom.except(text, &mut found);
     found.spans = overlap::resolve(found.spans);
     found
 }
@@ -136,13 +110,18 @@ impl<'p> Predefined<'p> {
         for joined in joined_seams(Message { text, ..message }) {
             let spans = self.find_in(&detectors.local, &joined.text, found);
             keep_across(spans, &joined, within, found);
-            for joined in bordered(&joined) {
-                // Words and names have no borders that a break could hide.
-                let local = detectors.local.iter();
-                let local = local.filter(|one| one.needs() != Needs::Nothing);
-                let spans = self.find_in(local, &joined.text, found);
-                keep_across(spans, &joined, within, found);
-            }
+        }
+        let parts = Message { text, ..message };
+        let is_whole = read_bordered(parts, Reader::Detectors, |joined| {
+            // Words and names have no borders that a break could hide.
+            let local = detectors.local.iter();
+            let local = local.filter(|one| one.needs() != Needs::Nothing);
+            let spans = self.find_in(local, &joined.text, found);
+            keep_across(spans, joined, within, found);
+            true
+        });
+        if !is_whole {
+            found.fail(too_many_parts(message));
         }
     }
 
@@ -236,72 +215,6 @@ fn run(detector: &dyn Detector, text: &Text, spans: &mut Vec<Span>) -> Result<()
             Err(format!("the detector of {name} failed"))
         }
     }
-}
-
-/// Custom patterns, within their bounds of time and number for one message.
-fn find_custom<'r>(
-    message: Message<'_>,
-    rules: &'r Compiled,
-    clock: &dyn Fn() -> u64,
-    found: &mut Found<'r>,
-) {
-    for failure in rules.failures() {
-        let (name, reason) = (&failure.name, &failure.reason);
-        found
-            .failures
-            .push(format!("custom pattern {name}: its regex {reason}"));
-        found.in_part = true;
-    }
-    let deadline = match rules.custom().is_empty() {
-        true => return,
-        false => clock().saturating_add(CUSTOM_TIME_US),
-    };
-    let mut room = MOST_CUSTOM_FINDS;
-    for custom in rules.custom() {
-        let mut take = |place: Range<usize>| {
-            if room == 0 {
-                return false;
-            }
-            room -= 1;
-            found.spans.push(Span {
-                kind: Kind::Custom(&custom.name),
-                start: place.start,
-                end: place.end,
-                strength: Strength::CheckDigits,
-            });
-            true
-        };
-        let go_on = || clock() < deadline;
-        let mut ended = custom.find(message.text, go_on, |start, end| take(start..end));
-        let mut find_across = |joined: &JoinedParts| {
-            if ended == Ended::AtTheEnd {
-                ended = custom.find(&joined.text, go_on, |start, end| {
-                    let is_across = joined.break_in(&(start..end)).is_some();
-                    let place = joined.original(start..end).filter(|_| is_across);
-                    place.is_none_or(&mut take)
-                });
-            }
-            ended == Ended::AtTheEnd
-        };
-        let _ = joined_parts(message)
-            .all(|joined| find_across(&joined) && bordered(&joined).all(|one| find_across(&one)));
-        found.ran += 1;
-        if ended == Ended::Stopped {
-            found.failures.push(stopped(&custom.name, room));
-            found.in_part = true;
-        }
-    }
-}
-
-fn stopped(name: &str, room: usize) -> String {
-    let bound = match room {
-        0 => format!("more than {MOST_CUSTOM_FINDS} findings of custom patterns"),
-        _ => format!(
-            "custom patterns took longer than {} ms",
-            CUSTOM_TIME_US / 1000
-        ),
-    };
-    format!("custom pattern {name} was stopped: {bound}")
 }
 
 #[cfg(test)]
