@@ -32,6 +32,10 @@ const ATTRIBUTES: [&str; 20] = [
     "obfuscation",
 ];
 
+/// The most strings that are told of one object, so that a body of nothing but tiny ones takes no more memory than a few
+/// of its size. With more, the rest is unreadable.
+const MOST_TEXTS: usize = 16_384;
+
 /// A string, and what leads to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OtherText {
@@ -46,7 +50,7 @@ pub(crate) struct OtherText {
 pub(crate) struct OtherTexts {
     /// The strings, in their order.
     pub(crate) found: Vec<OtherText>,
-    /// A value is nested too deeply to be read.
+    /// A value is nested too deeply to be read, or there are too many.
     pub(crate) has_unreadable: bool,
 }
 
@@ -147,10 +151,7 @@ impl Walk {
         self.depth += 1;
         match value.kind() {
             // One of no text begins none.
-            Kind::String if value.span().len() > 2 => self.texts.found.push(OtherText {
-                path: self.path.clone(),
-                span: value.span(),
-            }),
+            Kind::String if value.span().len() > 2 => self.text(value),
             Kind::Object => self.object(value, scope),
             Kind::Array => {
                 for (place, element) in value.elements().enumerate() {
@@ -161,6 +162,16 @@ impl Walk {
             Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
         }
         self.depth -= 1;
+    }
+
+    fn text(&mut self, text: View<'_>) {
+        match self.texts.found.len() < MOST_TEXTS {
+            true => self.texts.found.push(OtherText {
+                path: self.path.clone(),
+                span: text.span(),
+            }),
+            false => self.texts.has_unreadable = true,
+        }
     }
 
     fn object(&mut self, object: View<'_>, scope: Scope) {
@@ -185,7 +196,7 @@ fn index(element: View<'_>) -> Option<String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{other_texts, texts_beside};
+    use super::{MOST_TEXTS, other_texts, texts_beside};
     use crate::json::view::View;
 
     /// The paths and the strings.
@@ -225,6 +236,19 @@ mod tests {
         let texts: Vec<_> = found.iter().map(|(_, text)| *text).collect();
         assert_eq!(texts, ["\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""]);
         assert_eq!(found[3].0, "/tool_calls/7/function/arguments/id");
+    }
+
+    #[test]
+    fn of_very_many_strings_the_first_are_told_and_the_rest_is_unreadable() {
+        for (more, has_unreadable) in [(0, false), (1, true)] {
+            let object = format!(
+                r#"{{"x":["a"{}]}}"#,
+                r#","a""#.repeat(MOST_TEXTS - 1 + more)
+            );
+            let texts = texts_beside(View::new(object.as_bytes(), 0..object.len()), &[]);
+            assert_eq!(texts.found.len(), MOST_TEXTS);
+            assert_eq!(texts.has_unreadable, has_unreadable);
+        }
     }
 
     #[test]
