@@ -77,7 +77,7 @@ label!(
     }
 );
 label!(
-    /// `reason` label of messages that sync mode left unchecked (CONTRACT 13, 14).
+    /// `reason` label of messages that sync mode or redaction left unchecked (CONTRACT 13, 14).
     UncheckedReason {
         /// The backend was not reached, too slow, or broken.
         Unavailable => "unavailable",
