@@ -15,11 +15,15 @@ pub struct Find {
     pub kind: &'static str,
 }
 
-/// Pure detectors. Both methods take time linear in the text and keep nothing of it.
+/// Pure detectors. All methods take time linear in the text and keep nothing of it.
 pub trait Inspector: Send + Sync {
     /// The finds in a whole text, in order and without overlaps. They may reach across `part_breaks`, the
     /// bytes at which a line feed stands between two parts of one message.
     fn find(&self, text: &str, part_breaks: &[usize], patterns: PatternSet) -> Vec<Find>;
+
+    /// Whether [`Inspector::find`] looks everywhere for values that reach across `part_breaks`: not in a message of
+    /// so many short parts that reading all of them together takes more than a few times its bytes.
+    fn finds_across(&self, text: &str, part_breaks: &[usize]) -> bool;
 
     /// The offset of the first byte about which the finds may still change when more text follows;
     /// `text.len()` if nothing can change. It is on a character boundary. Whatever follows, the finds that

@@ -19,12 +19,12 @@ mod unknown_name;
 pub mod weights;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
-pub use dataclean::{Detector, LocalDetectors, LocalFinds, PatternName, Span};
+pub use dataclean::{Detector, LocalDetectors, PatternName, Span};
 pub use engine::{Engine, ProposedFinds};
 pub use message::{AnalysisBudget, Message};
 pub use report::{NOT_ANALYZED, Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
-pub use seams::{Reader, bytes_read};
+pub use seams::{Reader, bytes_read, is_read_whole};
 pub use tokens::Encoding;
 pub use unknown_name::UnknownName;
 

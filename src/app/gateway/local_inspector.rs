@@ -1,7 +1,7 @@
 //! The detectors of this process behind the trait that the gateway knows.
 
 use crate::gateway::{Find, Inspector};
-use monitor_detect::{LocalDetectors, Message, PatternName};
+use monitor_detect::{LocalDetectors, Message, PatternName, Reader, is_read_whole};
 use monitor_model::PatternSet;
 
 /// An [`Inspector`] over the detectors of this process.
@@ -22,6 +22,10 @@ impl Inspector for LocalInspector {
             kind: span.kind.as_str(),
         };
         spans.into_iter().map(find).collect()
+    }
+
+    fn finds_across(&self, text: &str, part_breaks: &[usize]) -> bool {
+        is_read_whole(Message { text, part_breaks }, Reader::Detectors)
     }
 
     fn stable_until(&self, text: &str, patterns: PatternSet) -> usize {

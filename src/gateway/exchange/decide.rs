@@ -139,7 +139,17 @@ impl ParsedBody {
                 inspector,
                 patterns: policy.local_patterns(),
             };
-            redactor.redact(&self.body.bytes, &chat.prompt_literals(&roles(policy)))
+            let literals = chat.prompt_literals(&roles(policy));
+            if !redactor.reads_whole(&self.body.bytes, &literals) {
+                let detail = "a message in too many short parts was not redacted everywhere";
+                report_unchecked(
+                    &snapshot.metrics,
+                    policy,
+                    UncheckedReason::Unreadable,
+                    detail,
+                );
+            }
+            redactor.redact(&self.body.bytes, &literals)
         });
         let unredact = redacted.map(|redacted| {
             PromptRedacted.emit(&snapshot.metrics);

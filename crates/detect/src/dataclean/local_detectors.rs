@@ -12,15 +12,6 @@ pub struct LocalDetectors {
     detectors: Vec<Box<dyn Detector>>,
 }
 
-/// What was found in a whole text.
-pub struct LocalFinds {
-    /// In order, not overlapping.
-    pub spans: Vec<Span>,
-    /// False for a message of so many short parts that values split over several of them were not looked for
-    /// everywhere.
-    pub is_whole: bool,
-}
-
 impl Default for LocalDetectors {
     fn default() -> Self {
         Self::new()
@@ -47,15 +38,6 @@ impl LocalDetectors {
         message: impl Into<Message<'m>>,
         among: impl Fn(PatternName) -> bool,
     ) -> Vec<Span> {
-        self.find_across(message, among).spans
-    }
-
-    /// The same, and whether values that are split over the parts of the message were looked for everywhere.
-    pub fn find_across<'m>(
-        &self,
-        message: impl Into<Message<'m>>,
-        among: impl Fn(PatternName) -> bool,
-    ) -> LocalFinds {
         let message = message.into();
         let mut spans = Vec::new();
         for portion in portions(message.text) {
@@ -67,15 +49,13 @@ impl LocalDetectors {
             let found = self.find_in(&joined.text, &among).into_iter();
             spans.extend(found.filter_map(|span| span.across(&joined)));
         }
-        let is_whole = read_bordered(message, Reader::Detectors, |joined| {
+        // Whether that is all is for `is_read_whole` to say.
+        let _ = read_bordered(message, Reader::Detectors, |joined| {
             let found = self.find_in(&joined.text, &among).into_iter();
             spans.extend(found.filter_map(|span| span.across(joined)));
             true
         });
-        LocalFinds {
-            spans: overlap::resolve(spans),
-            is_whole,
-        }
+        overlap::resolve(spans)
     }
 
     fn find_in(&self, text: &str, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {

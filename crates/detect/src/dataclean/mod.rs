@@ -20,7 +20,7 @@ pub(crate) mod tagger;
 mod text;
 
 pub use detector::Detector;
-pub use local_detectors::{LocalDetectors, LocalFinds};
+pub use local_detectors::LocalDetectors;
 pub(crate) use mask::clean;
 pub use pattern_name::PatternName;
 pub(crate) use search::{Detectors, Found, Search, find};

@@ -13,7 +13,7 @@ use parts::Seam;
 
 pub(crate) use parts::JoinedParts;
 pub(crate) use readings::read_bordered;
-pub use readings::{Reader, bytes_read};
+pub use readings::{Reader, bytes_read, is_read_whole};
 
 /// A place in a text where the parts on both sides are joined.
 #[derive(Clone)]

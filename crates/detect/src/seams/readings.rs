@@ -51,6 +51,12 @@ pub fn bytes_read(message: Message<'_>, reader: Reader) -> usize {
     bytes
 }
 
+/// Whether all readings of a message in parts are within what its bytes allow: if not, values that are split over
+/// several of them are not looked for everywhere.
+pub fn is_read_whole(message: Message<'_>, reader: Reader) -> bool {
+    plan(message, reader, |_, _| true)
+}
+
 /// Gives each plan to `take` until it says stop; false if there are more than may be read.
 fn plan(
     message: Message<'_>,
@@ -179,6 +185,7 @@ mod tests {
                     count += 1;
                     true
                 });
+                assert_eq!(is_read_whole(message, reader), is_whole);
                 let cost = bytes_read(message, reader);
                 assert!(bytes + 128 * count <= most, "{:?}: {bytes}", &parts[..2]);
                 assert!(cost >= text.len() + bytes, "{:?}: {cost}", &parts[..2]);

@@ -35,6 +35,10 @@ impl Inspector for Words {
             .collect()
     }
 
+    fn finds_across(&self, _: &str, _: &[usize]) -> bool {
+        true
+    }
+
     fn stable_until(&self, text: &str, _: PatternSet) -> usize {
         let begun = (1..=6)
             .rev()
@@ -49,6 +53,10 @@ struct Never;
 impl Inspector for Never {
     fn find(&self, text: &str, breaks: &[usize], patterns: PatternSet) -> Vec<Find> {
         Words.find(text, breaks, patterns)
+    }
+
+    fn finds_across(&self, _: &str, _: &[usize]) -> bool {
+        true
     }
 
     fn stable_until(&self, _: &str, _: PatternSet) -> usize {

@@ -23,6 +23,14 @@ pub(crate) struct Redacted {
     pub(crate) placeholders: Placeholders,
 }
 
+/// The strings of one message, put together.
+struct MessageText {
+    text: String,
+    literals: Vec<Literal>,
+    /// Where a line feed stands between two of them.
+    breaks: Vec<usize>,
+}
+
 /// The findings in one message.
 struct MessageFindings {
     text: String,
@@ -63,7 +71,38 @@ impl Redactor<'_> {
         })
     }
 
+    /// Whether every message is short enough, for the number of its parts, to be looked at everywhere.
+    pub(crate) fn reads_whole(&self, body: &[u8], literals: &[PromptLiteral]) -> bool {
+        let mut messages = literals.chunk_by(|_, next| !next.is_first);
+        messages.all(|message| {
+            let text = MessageText::read(body, message);
+            text.is_none_or(|read| self.inspector.finds_across(&read.text, &read.breaks))
+        })
+    }
+
     fn inspect(&self, body: &[u8], message: &[PromptLiteral]) -> Option<MessageFindings> {
+        let MessageText {
+            text,
+            literals,
+            breaks,
+        } = MessageText::read(body, message)?;
+        let finds = self.inspector.find(&text, &breaks, self.patterns);
+        // A slice inside a character would panic, and its message would quote the text.
+        let whole = |find: Find| {
+            let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
+            (find.kind, span)
+        };
+        let findings: Vec<_> = finds.into_iter().map(whole).collect();
+        (!findings.is_empty()).then_some(MessageFindings {
+            text,
+            literals,
+            findings,
+        })
+    }
+}
+
+impl MessageText {
+    fn read(body: &[u8], message: &[PromptLiteral]) -> Option<Self> {
         let (mut text, mut literals, mut breaks) = (String::new(), Vec::new(), Vec::new());
         for literal in message {
             if !literals.is_empty() {
@@ -78,17 +117,10 @@ impl Redactor<'_> {
                 is_name: literal.is_name,
             });
         }
-        let finds = self.inspector.find(&text, &breaks, self.patterns);
-        // A slice inside a character would panic, and its message would quote the text.
-        let whole = |find: Find| {
-            let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
-            (find.kind, span)
-        };
-        let findings: Vec<_> = finds.into_iter().map(whole).collect();
-        (!findings.is_empty()).then_some(MessageFindings {
+        Some(Self {
             text,
             literals,
-            findings,
+            breaks,
         })
     }
 }
@@ -196,6 +228,10 @@ mod tests {
                 Some(Find { start, end, kind })
             };
             starts.filter_map(find).filter(is_whole).collect()
+        }
+
+        fn finds_across(&self, _: &str, _: &[usize]) -> bool {
+            true
         }
 
         fn stable_until(&self, text: &str, _: PatternSet) -> usize {
