@@ -1,12 +1,14 @@
 //! Text of PDF and DOCX files (CONTRACT 29), and files that are made to break whoever reads them,
 //! through the binary.
 
-use crate::attachments::{attach, prompt_of};
+use crate::attachments::{attach, multipart, prompt, prompt_of};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use std::io::Write;
-use support::api::{analyse, record};
+use support::api::{analyse, new_key, record};
+use support::eventually;
+use support::request::Request;
 use support::stack::Stack;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -243,4 +245,57 @@ fn what_can_be_read_of_a_document_is_looked_at() {
         findings(&stack, DOCX, &docx(&[("word/document.xml", &large)])),
         one
     );
+}
+
+/// A PDF whose reading takes all the time that a reader has: many pages with a content that says nothing.
+fn slow(number: usize) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    let nothing = b"q 1 0 0 1 0 0 cm Q\n".repeat(1000);
+    for _ in 0..200 {
+        packed.write_all(&nothing).unwrap();
+    }
+    let content = stream("/Filter /FlateDecode", &packed.finish().unwrap());
+    let one = format!("<< /Type /Page /Parent 2 0 R /Contents 5 0 R {BOX} >>");
+    let pages = vec![&*one; 500];
+    let mut objects = page(BOX, content, &pages);
+    let kids: String = (6..506).map(|page| format!("{page} 0 R ")).collect();
+    objects[1] = format!("<< /Type /Pages /Kids [{kids}] /Count 500 >>").into();
+    pdf(&objects, &format!("/Number {number}"))
+}
+
+#[test]
+fn slow_documents_of_one_key_delay_those_of_another_by_a_turn_at_most() {
+    const SLOW: usize = 4;
+    let stack = Stack::all().start();
+    let key = json!({"name": "slow", "scopes": ["ingest"]});
+    let key = new_key(&stack, &key);
+    let sent: Vec<_> = (0..SLOW)
+        .map(|number| {
+            let path = prompt(&prompt_of(&stack, "u"));
+            let body = multipart("attached_files", &[("file", PDF, &slow(number))]);
+            Request::post(&path, body)
+                .without_key()
+                .header("Authorization", &format!("Bearer {key}"))
+                .content_type("multipart/form-data; boundary=xyz")
+                .send(stack.analysis_addr)
+        })
+        .collect();
+    eventually("a reader is at work", || {
+        readers(stack.process.id()).first().copied()
+    });
+    let plain = page(BOX, stream("", SHOWN.as_bytes()), &["null"]);
+    assert_eq!(findings(&stack, PDF, &pdf(&plain, "")), found(1));
+    let read = stack.metric("monitor_files_stored_total");
+    drop(sent);
+    assert!(read <= 2.0, "{read} files were read when it was");
+}
+
+/// The processes that read documents for this one.
+fn readers(parent: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).unwrap();
+    let children =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok());
+    let children: Vec<_> = children.collect();
+    let ids = children.iter().flat_map(|ids| ids.split_whitespace());
+    ids.filter_map(|id| id.parse().ok()).collect()
 }

@@ -168,7 +168,7 @@ impl Records {
         received: &Received,
         file: &Attachment,
     ) -> Findings {
-        let (text, is_whole) = match self.text(received, file).await {
+        let (text, is_whole) = match self.text(received, file, target.tenant).await {
             Ok(Some(Extracted { text, is_whole })) => (text, is_whole),
             Ok(None) => return nothing(Scanned::No),
             Err(reason) => {
@@ -206,6 +206,7 @@ impl Records {
         &self,
         received: &Received,
         file: &Attachment,
+        tenant: Tenant,
     ) -> Result<Option<Extracted>, Extraction> {
         let form = file_text::form(&file.kind, &file.name, &received.beginning);
         match form {
@@ -213,7 +214,8 @@ impl Records {
             Some(Form::Document(document)) => {
                 let opened = self.files.blobs.open(received);
                 let opened = opened.map_err(|_| Extraction::Failed)?;
-                self.documents.read(document, opened).await.map(Some)
+                let read = self.documents.read(document, opened, tenant).await;
+                read.map(Some)
             }
             Some(form) => {
                 let beginning = received.beginning.clone();

@@ -10,24 +10,30 @@ mod text;
 
 pub use child::read_document;
 
+use crate::fair_queue::{Claim, QUANTUM, Tenant, TurnLimits, Turns, Urgency};
 use monitor_store::Extraction;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// The internal subcommand that reads a document.
 pub const COMMAND: &str = "read-document";
 /// This program, even if its file was replaced since it was started.
 const PROGRAM: &str = "/proc/self/exe";
-/// Documents that are read at the same time, and how long others wait.
+/// Documents that are read at the same time. One access key has one place less: a file of another key is read at once.
 const AT_ONCE: usize = 2;
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Documents that wait, how many of them one access key may have (a fourth), and for how long.
+const WAITING: u64 = 4096;
+const PARTS: u64 = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// Documents take turns by number: how long one takes does not show in its size.
+const COST: u64 = QUANTUM;
 /// The time limit of one document; its process has [`child::CPU_SECONDS`] of CPU time.
 const LONGEST_READ: Duration = Duration::from_secs(20);
 /// The longest text taken from one document, in bytes.
@@ -72,16 +78,22 @@ pub(crate) struct Extracted {
     pub(crate) is_whole: bool,
 }
 
-/// Reads documents, a few at once.
-#[derive(Debug)]
+/// Reads documents, a few at once, in fair turns of tenants.
 pub(crate) struct Reader {
-    permits: Semaphore,
+    turns: Arc<Turns>,
 }
 
 impl Default for Reader {
     fn default() -> Self {
         Self {
-            permits: Semaphore::new(AT_ONCE),
+            turns: Turns::new(TurnLimits {
+                places: AT_ONCE,
+                reserved: 1,
+                short: COST,
+                waiting_cost: WAITING * COST,
+                parts: PARTS,
+                longest_wait: LONGEST_WAIT,
+            }),
         }
     }
 }
@@ -92,11 +104,15 @@ impl Reader {
         &self,
         document: Document,
         file: File,
+        tenant: Tenant,
     ) -> Result<Extracted, Extraction> {
-        let permit = timeout(LONGEST_WAIT, self.permits.acquire()).await;
-        let Ok(Ok(_permit)) = permit else {
-            return Err(Extraction::TimedOut);
+        // Whoever attaches a file waits for its answer.
+        let claim = Claim {
+            tenant,
+            urgency: Urgency::Awaited,
         };
+        let turn = self.turns.take(claim, COST).await;
+        let _turn = turn.map_err(|_| Extraction::TimedOut)?;
         let read = timeout(LONGEST_READ, in_process(document, file)).await;
         read.unwrap_or(Err(Extraction::TimedOut))
     }
@@ -149,6 +165,24 @@ fn told(output: &[u8], status: ExitStatus) -> Result<Extracted, Extraction> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_reads_one_document_at_a_time_and_another_key_has_a_place() {
+        let turns = Reader::default().turns;
+        let take = |key: u64| {
+            let claim = Claim {
+                tenant: Tenant::new(&key, &()),
+                urgency: Urgency::Awaited,
+            };
+            turns.try_take(claim, COST)
+        };
+        let first = take(1);
+        assert!(first.is_some() && take(1).is_none());
+        let other = take(2);
+        assert!(other.is_some() && take(3).is_none());
+        drop(first);
+        assert!(take(3).is_some());
+    }
 
     fn ended(output: &[u8], signal: i32) -> Result<Extracted, Extraction> {
         told(output, ExitStatus::from_raw(signal))
