@@ -2,8 +2,8 @@
 //! not compile is kept as a failure of the stage; whether to refuse the rules is up to the caller.
 
 use super::dataclean::PatternName;
-use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED, Refused};
-use super::dataclean::pooled_regex::{PooledRegex, WorkingMemory};
+use super::dataclean::custom::{self, CustomRegex};
+use super::dataclean::pooled_regex::{LARGEST_COMPILED, PooledRegex, Refused, WorkingMemory};
 use super::guardrails::{Category, CategoryThreshold, DEFAULT_THRESHOLD};
 use super::rules::{CustomPattern, DatacleanRules, GuardrailsRules, Pattern, Rules};
 use monitor_model::Stage;

@@ -1,14 +1,12 @@
 //! Custom patterns (§2.8 `{name, regex}`): compiles them under a size limit and finds their matches in
 //! bounded time, whatever the regex and the message. `overlap` decides which find wins.
 
-use super::pooled_regex::{PooledRegex, WorkingMemory};
+use super::pooled_regex::{PooledRegex, Refused, WorkingMemory};
 use crate::rules::CustomPattern;
 use regex_automata::Input;
 use regex_automata::util::syntax;
 use std::sync::Arc;
 
-/// The most a regex may take compiled, in bytes, for each direction in which it is searched.
-pub(crate) const LARGEST_COMPILED: usize = 10 << 20;
 /// A regex that takes more compiled is a large one, in bytes.
 const LARGE: usize = 1 << 20;
 /// One search looks at this much of a message, in bytes; the clock is read between searches.
@@ -23,15 +21,6 @@ pub(crate) struct CustomRegex {
     pub(crate) name: String,
     regex: PooledRegex,
     window: usize,
-}
-
-/// Why a regex cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// What is wrong, for whoever wrote it.
-    pub(crate) reason: String,
-    /// What was compiled before that was known, in bytes.
-    pub(crate) compiled: usize,
 }
 
 /// Why a search ended.
@@ -148,25 +137,6 @@ fn compile(regex: &str, memory: &Arc<WorkingMemory>) -> Result<PooledRegex, Refu
             reason: "matches the empty text; allowed: a regex that needs a character".to_owned(),
             compiled: regex.compiled_bytes(),
         }),
-    }
-}
-
-impl Refused {
-    /// The library shows the regex over several lines; what is wrong stands in the last one.
-    pub(super) fn invalid(error: &str) -> Self {
-        let line = error.lines().last().unwrap_or_default();
-        let line = line.strip_prefix("error: ").unwrap_or(line);
-        Self {
-            reason: format!("is not valid: {line}"),
-            compiled: 0,
-        }
-    }
-
-    pub(crate) fn too_large() -> Self {
-        Self {
-            reason: format!("is larger than {LARGEST_COMPILED} bytes when compiled"),
-            compiled: LARGEST_COMPILED,
-        }
     }
 }
 

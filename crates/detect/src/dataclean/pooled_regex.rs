@@ -2,17 +2,27 @@
 //! searched. What is kept of it for the next search is bounded for all regexes of a set of rules together; a search
 //! beyond that starts with memory of its own and returns it.
 
-use super::custom::{LARGEST_COMPILED, Refused};
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::{Input, Match};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The most a regex may take compiled, in bytes, for each direction in which it is searched.
+pub(crate) const LARGEST_COMPILED: usize = 10 << 20;
 /// The most that the automaton of one direction may keep in one search, in bytes.
 const LARGEST_AUTOMATON: usize = 1 << 20;
 /// What the searches of a set of rules may keep, in bytes: for the set and for each of its regexes.
 const KEPT_OF_RULES: usize = 2 << 20;
 const KEPT_OF_A_REGEX: usize = 64 << 10;
+
+/// Why a regex cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// What is wrong, for whoever wrote it.
+    pub(crate) reason: String,
+    /// What was compiled before that was known, in bytes.
+    pub(crate) compiled: usize,
+}
 
 /// What the regexes of a set of rules keep between searches.
 #[derive(Debug, Default)]
@@ -25,14 +35,14 @@ pub(crate) struct WorkingMemory {
 #[derive(Clone, Debug)]
 pub(crate) struct PooledRegex {
     regex: Regex,
-    idle: Arc<Mutex<Vec<Box<Cache>>>>,
+    idle: Arc<Mutex<Vec<Cache>>>,
     memory: Arc<WorkingMemory>,
 }
 
 /// Searches of one thread.
 pub(crate) struct Searcher<'r> {
     pooled: &'r PooledRegex,
-    cache: Option<Box<Cache>>,
+    cache: Option<Cache>,
 }
 
 impl WorkingMemory {
@@ -91,7 +101,7 @@ impl PooledRegex {
                 self.memory.take(bytes_of(&cache));
                 cache
             }
-            None => Box::new(self.regex.create_cache()),
+            None => self.regex.create_cache(),
         };
         Searcher {
             pooled: self,
@@ -105,7 +115,7 @@ impl PooledRegex {
         self.searcher().find(&input).is_some()
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<Cache>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Cache>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,6 +149,25 @@ fn refused(error: &BuildError) -> Refused {
     }
 }
 
+impl Refused {
+    /// The library shows the regex over several lines; what is wrong stands in the last one.
+    pub(crate) fn invalid(error: &str) -> Self {
+        let line = error.lines().last().unwrap_or_default();
+        let line = line.strip_prefix("error: ").unwrap_or(line);
+        Self {
+            reason: format!("is not valid: {line}"),
+            compiled: 0,
+        }
+    }
+
+    pub(crate) fn too_large() -> Self {
+        Self {
+            reason: format!("is larger than {LARGEST_COMPILED} bytes when compiled"),
+            compiled: LARGEST_COMPILED,
+        }
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -169,14 +198,14 @@ mod tests {
                 .collect();
             for searcher in &mut searchers {
                 assert_eq!(searcher.find(&input), None);
-                let used = searcher.cache.as_ref().map(|cache| bytes_of(cache));
+                let used = searcher.cache.as_ref().map(bytes_of);
                 largest = largest.max(used.unwrap());
             }
             assert!(8 * largest > memory.most, "they would keep more: {largest}");
             drop(searchers);
             let idle = regexes.iter().flat_map(|regex| {
                 let idle = regex.idle();
-                idle.iter().map(|cache| bytes_of(cache)).collect::<Vec<_>>()
+                idle.iter().map(bytes_of).collect::<Vec<_>>()
             });
             assert_eq!(memory.kept(), idle.sum::<usize>());
             assert!(memory.kept() <= memory.most && memory.kept() > 0);
