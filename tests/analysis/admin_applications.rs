@@ -330,7 +330,10 @@ fn a_policy_is_live_at_the_gateway_without_a_restart() {
         json!({"version": 3, "policy": null}),
     );
     let none = expect(&stack, 200, ("GET", &path), Value::Null);
-    assert_eq!(none, json!({"version": 4, "policy": null}));
+    assert_eq!(
+        none,
+        json!({"version": 4, "policy": null, "policy_source": "store"})
+    );
 }
 
 #[test]

@@ -23,8 +23,7 @@ pub struct Answer {
     pub usage: Option<Range<usize>>,
 }
 
-/// Reads what a record keeps of a `chat.completion` body. None when it is not JSON; any other shape gives an empty
-/// text.
+/// Reads what a record keeps of a `chat.completion` body: an empty text of any other shape, None of what is not JSON.
 pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let scan = scan(body).ok()?;
     let mut texts = AnswerTexts::default();

@@ -78,8 +78,8 @@ impl Accumulator {
         }
     }
 
-    /// The text of all choices as in a record, and every other text of the stream behind it. None where that is not
-    /// wanted.
+    /// The text of all choices as in a record, and every other text of the stream behind it; None unless it was asked
+    /// for all of them.
     pub fn checked_text(&self) -> Option<CheckedText> {
         let every_text = self.every_text.as_ref()?;
         Some(every_text.text(&self.choices))

@@ -65,7 +65,7 @@ pub(crate) fn other_texts(object: &[u8], known: &[&str]) -> Option<Vec<OtherText
 }
 
 /// The strings of the members that no reader takes for one of `known`, in their order.
-pub(in crate::json) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTexts {
+pub(crate) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTexts {
     let mut walk = Walk::default();
     for member in object.members() {
         let is_known = known.iter().any(|name| is_in_any_case(member.key, name));
@@ -77,7 +77,7 @@ pub(in crate::json) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTe
 }
 
 /// The strings of a value of any kind. `name` is that of its member.
-pub(in crate::json) fn texts_of(name: &str, value: View<'_>) -> OtherTexts {
+pub(crate) fn texts_of(name: &str, value: View<'_>) -> OtherTexts {
     let mut walk = Walk::default();
     let scope = Scope::Part { is_text: true };
     walk.inside(name, value, scope.of_member(name));
