@@ -197,8 +197,7 @@ pub(super) async fn in_background<T: Send + 'static>(
     done.await.ok()
 }
 
-/// The bytes that are looked at: those of the text, and where it is put together of parts, those of what is read
-/// across them.
+/// The bytes that are looked at: those of the text, and those of what is read across its parts, where it has some.
 fn bytes(message: &OwnedMessage, rules: &Compiled) -> usize {
     let reader = match rules.has_regexes() {
         true => Reader::CustomPatterns,

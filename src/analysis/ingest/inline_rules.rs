@@ -57,17 +57,13 @@ impl Validation {
                 None
             }
         };
-        let ConfigReader {
-            problems,
-            mut warnings,
-        } = reader;
+        let (problems, mut warnings) = (reader.problems, reader.warnings);
         let mut rules = rules.unwrap_or_default();
         if stage == Stage::PostCall && !rules.custom_policies.is_empty() {
             rules.custom_policies.clear();
-            warnings.push(Warning::new(
-                WarningCode::PoliciesIgnored,
-                format!("{INLINE}.custom: ignored, custom policies are for user messages only"),
-            ));
+            let message =
+                format!("{INLINE}.custom: ignored, custom policies are for user messages only");
+            warnings.push(Warning::new(WarningCode::PoliciesIgnored, message));
         }
         problems.or(Self {
             stage,

@@ -5,7 +5,6 @@ pub(crate) mod analyzer;
 pub(crate) mod application_cache;
 pub(crate) mod cache_invalidation;
 pub(crate) mod compilation;
-pub(crate) mod erased_users;
 pub(crate) mod gateway_registry;
 pub(crate) mod inline_rules;
 mod measures;

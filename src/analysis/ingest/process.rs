@@ -1,7 +1,8 @@
 //! One message from request to record: its rules, its verdict, its record (§2.7 to §2.9, §4.3).
 
+mod erased_users;
+
 use super::Ingest;
-use super::erased_users::{answer_of_insert, durable_of_insert};
 use super::owned_message::OwnedMessage;
 use super::parameters::Parameters;
 use super::record_builder::{self, AnalyzedMessage, CallerView};
@@ -10,6 +11,7 @@ use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
+use erased_users::{answer_of_insert, durable_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope};

@@ -1,6 +1,6 @@
 //! Erases a user: records with their texts and files are removed, statistics stay, and a tombstone refuses
 //! later records of the user for good, from whatever spool. Their callers are answered by
-//! `ingest::erased_users`.
+//! `ingest::process::erased_users`.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;

@@ -7,8 +7,7 @@
 //! share a reading, so that the readings of long parts are none, of parts as long as words a few times the text,
 //! and the bytes of all of them are bounded by the caller, who learns what each takes before it is made.
 
-use super::Reader;
-use super::parts::{JoinedParts, Seam};
+use super::parts::{JoinedParts, Reader, Seam};
 use crate::confusables::{Reading, reading};
 use std::ops::Range;
 

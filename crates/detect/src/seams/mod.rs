@@ -12,8 +12,9 @@ use crate::message::{CONTEXT, Message, PORTION, portions};
 use parts::Seam;
 
 pub(crate) use parts::JoinedParts;
+pub use parts::Reader;
 pub(crate) use readings::read_bordered;
-pub use readings::{Reader, bytes_read, is_read_whole};
+pub use readings::{bytes_read, is_read_whole};
 
 /// A place in a text where the parts on both sides are joined.
 #[derive(Clone)]

@@ -2,6 +2,15 @@
 
 use std::ops::Range;
 
+/// Who reads a message across its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The detectors of predefined patterns: readings without a digit or a sign that they need are left out.
+    Detectors,
+    /// Regexes, which may look for anything.
+    CustomPatterns,
+}
+
 /// What stands side by side in both texts.
 struct Piece {
     joined: usize,

@@ -3,7 +3,7 @@
 //! and whoever reads it is told.
 
 use super::borders::{Borders, Plan};
-use super::parts::JoinedParts;
+use super::parts::{JoinedParts, Reader};
 use super::{Joining, breaks, joined_parts, joined_seams, without_blank_parts};
 use crate::message::Message;
 
@@ -11,15 +11,6 @@ use crate::message::Message;
 const TIMES_THE_TEXT: usize = 4;
 /// and so many more: those of a number that is written digit by digit in a short text.
 const MORE: usize = 64 * 1024;
-
-/// Who reads a message across its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// The detectors of predefined patterns: readings without a digit or a sign that they need are left out.
-    Detectors,
-    /// Regexes, which may look for anything.
-    CustomPatterns,
-}
 
 /// Gives each reading of the breaks as borders to `read`, until it says stop. False if there are more than the
 /// bytes of the text allow; then the likeliest were read, from the beginning of the message on. Parts of blanks

@@ -1,7 +1,7 @@
 //! Records of a user who was erased: the caller gets its verdict with a warning and nothing is stored. An
 //! error would make the gateway move the record to its dead letters, text and all.
 
-use super::measures::StoreTimer;
+use crate::analysis::ingest::measures::StoreTimer;
 use monitor_model::{AnalysisResponse, Warning, WarningCode};
 use monitor_store::{Durable, StoreError};
 
