@@ -32,8 +32,7 @@ pub(crate) fn joined_parts(message: Message<'_>) -> impl Iterator<Item = JoinedP
 }
 
 /// The same for who reads sentences, without the breaks at which one ends, and the text around each border of
-/// portions at which something stands that nobody sees: a value may be longer there than what a portion is read
-/// with.
+/// portions at which something stands that nobody sees: there a value may be longer than what a portion is read with.
 pub(crate) fn joined_seams(message: Message<'_>) -> impl Iterator<Item = JoinedParts> {
     let text = message.text;
     let mut cuts = breaks(message);

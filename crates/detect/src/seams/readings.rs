@@ -151,8 +151,8 @@ mod tests {
         for (parts, is_read) in [
             (vec!["1"; 40_000], false),
             (vec!["a"; 40_000], true),
-            (vec![" ", "4"].repeat(2_047), false),
-            (vec!["\u{200b}\u{200b}\u{200b}", "4"].repeat(2_047), false),
+            ([" ", "4"].repeat(2_047), false),
+            (["\u{200b}\u{200b}\u{200b}", "4"].repeat(2_047), false),
             (vec!["12 "; 4_000], false),
             (vec!["@"; 4_000], false),
             (vec!["слово"; 4_000], true),

@@ -1,4 +1,5 @@
 //! Streams and the texts that are kept of them.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::{Accumulator, Usage};
 use crate::sse::Parser;
