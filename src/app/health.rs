@@ -1,25 +1,29 @@
 //! Asks a running process whether it is well, for supervisors of containers that have no shell and no curl.
 
+use super::deadline::{Deadline, is_timeout};
 use super::upgrade::order_operations;
 use crate::config::Role;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 use url::Url;
 
 /// The most bytes of an answer that are read.
 const MOST: u64 = 64 << 10;
 /// The most characters of an answer that are shown.
 const SHOWN: usize = 200;
+/// The least time for a connection to one address.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// The address of a health check on the operations listener of the process that runs with this data folder.
 ///
 /// # Errors
-/// When none runs.
-pub fn health_url(data_dir: &Path, role: Role, path: &str) -> Result<Url> {
-    let listener: SocketAddr = order_operations(data_dir, role)?
+/// When none runs, or it does not answer in time.
+pub fn health_url(data_dir: &Path, role: Role, path: &str, deadline: &Deadline) -> Result<Url> {
+    let listener: SocketAddr = order_operations(data_dir, role, deadline)?
         .parse()
         .context("the running process did not name its operations listener")?;
     let ip = match listener.ip() {
@@ -31,30 +35,32 @@ pub fn health_url(data_dir: &Path, role: Role, path: &str) -> Result<Url> {
     Ok(Url::parse(&format!("http://{address}{path}"))?)
 }
 
-/// Asks this address within `limit`; gives the first line of an answer with a status of success.
+/// Asks this address; gives the first line of an answer with a status of success.
 ///
 /// # Errors
-/// When there is no such answer; the text names the address and the status.
-pub fn check_health(url: &Url, limit: Duration) -> Result<String> {
-    let asked = ask(url, Instant::now() + limit);
-    let answer = asked.with_context(|| format!("{url} did not answer within {limit:?}"))?;
+/// When there is no such answer in time; the text names the address, and the status or the failure.
+pub fn check_health(url: &Url, deadline: &Deadline) -> Result<String> {
+    let answer = ask(url, deadline).map_err(|error| match is_timeout(&error) {
+        true => anyhow!("{url} did not answer within {:?}", deadline.limit()),
+        false => error.context(format!("asking {url} failed")),
+    })?;
     let (status, line) = read(&answer).with_context(|| format!("{url} gave no HTTP answer"))?;
     ensure!((200..300).contains(&status), "{url}: {status} {line}");
     Ok(line)
 }
 
 /// The whole answer. Its head says nothing about its length in HTTP/1.0: it ends with the connection.
-fn ask(url: &Url, until: Instant) -> Result<Vec<u8>> {
+fn ask(url: &Url, deadline: &Deadline) -> Result<Vec<u8>> {
     ensure!(url.scheme() == "http", "only http is supported");
     let host = url.host_str().context("the address has no host")?;
-    let mut stream = connect(url, until)?;
+    let mut stream = connect(&addresses(url, deadline)?, deadline)?;
     let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let request = format!("GET {target} HTTP/1.0\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    stream.set_write_timeout(Some(left(until)?))?;
+    stream.set_write_timeout(Some(deadline.left()?))?;
     stream.write_all(request.as_bytes())?;
     let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
     while (answer.len() as u64) < MOST {
-        stream.set_read_timeout(Some(left(until)?))?;
+        stream.set_read_timeout(Some(deadline.left()?))?;
         match stream.read(&mut piece)? {
             0 => break,
             count => answer.extend_from_slice(piece.get(..count).unwrap_or_default()),
@@ -63,13 +69,28 @@ fn ask(url: &Url, until: Instant) -> Result<Vec<u8>> {
     Ok(answer)
 }
 
-fn connect(url: &Url, until: Instant) -> Result<TcpStream> {
+/// On a thread of its own, which ends with the process: the system's resolver has no time limit.
+fn addresses(url: &Url, deadline: &Deadline) -> Result<Vec<SocketAddr>> {
     let port = url.port_or_known_default().unwrap_or(80);
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = host.to_owned();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let found = (host.as_str(), port).to_socket_addrs();
+        // Nobody waits for it any longer.
+        let _ = sender.send(found.map(Vec::from_iter));
+    });
+    let found = receiver.recv_timeout(deadline.left()?);
+    Ok(found.map_err(|_| deadline.passed())??)
+}
+
+/// To the first of them that accepts. Each gets an equal share of the time that is left.
+fn connect(addresses: &[SocketAddr], deadline: &Deadline) -> Result<TcpStream> {
     let mut failed = None;
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left(until)?) {
+    for (before, address) in addresses.iter().enumerate() {
+        let share = deadline.left()? / u32::try_from(addresses.len() - before).unwrap_or(u32::MAX);
+        match TcpStream::connect_timeout(address, share.max(SHORTEST)) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = Some(error),
         }
@@ -78,12 +99,6 @@ fn connect(url: &Url, until: Instant) -> Result<TcpStream> {
         Some(error) => Err(error.into()),
         None => bail!("the name has no address"),
     }
-}
-
-fn left(until: Instant) -> Result<Duration> {
-    let left = until.saturating_duration_since(Instant::now());
-    ensure!(!left.is_zero(), "the time is up");
-    Ok(left)
 }
 
 /// Status and first line of an answer.
@@ -100,7 +115,28 @@ fn read(answer: &[u8]) -> Option<(u16, String)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::read;
+    use super::{Deadline, connect, read};
+    use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+    use std::time::Duration;
+
+    #[test]
+    fn an_address_that_takes_no_connection_leaves_time_for_the_next_one() {
+        let full = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&full, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        listen(&full, 0).unwrap();
+        let full_address: SocketAddr = getsockname(&full).unwrap().try_into().unwrap();
+        let wait = Duration::from_millis(100);
+        let open = std::iter::from_fn(|| TcpStream::connect_timeout(&full_address, wait).ok());
+        // Its queue is full once a connection waits in vain.
+        let held: Vec<TcpStream> = open.take(64).collect();
+        assert!(held.len() < 64);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let next = listener.local_addr().unwrap();
+        let deadline = Deadline::within(Duration::from_secs(1));
+        let connected = connect(&[full_address, next], &deadline).unwrap();
+        assert_eq!(connected.peer_addr().unwrap(), next);
+    }
 
     #[test]
     fn status_and_first_line_of_an_answer_are_read() {

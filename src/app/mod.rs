@@ -2,6 +2,7 @@
 //! knows both the gateway and the analysis backend.
 
 mod analysis;
+mod deadline;
 mod gateway;
 mod health;
 mod observability;
@@ -12,6 +13,7 @@ mod store;
 mod upgrade;
 
 pub use analysis::run_analysis;
+pub use deadline::Deadline;
 pub use gateway::demo::run_demo_upstream;
 pub use gateway::{run_all, run_gateway};
 pub use health::{check_health, health_url};

@@ -5,10 +5,14 @@ pub(super) mod health;
 use super::failure::Failure;
 use super::load::{RoleArg, data_dir, file_or_variable};
 use super::output::print;
-use crate::app;
+use crate::app::{self, Deadline};
 use crate::config::{Overrides, Role};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a running process may take to answer that it runs.
+const PING: Duration = Duration::from_secs(5);
 
 /// Which running process is meant.
 #[derive(Debug, Args)]
@@ -30,7 +34,7 @@ pub(super) fn run(
     args: ControlArgs,
     command: impl Fn(&Path, Role) -> anyhow::Result<String>,
 ) -> Result<(), Failure> {
-    let (data_dir, role) = args.running()?;
+    let (data_dir, role) = args.running(&Deadline::within(PING))?;
     print(format!("{}\n", command(&data_dir, role)?).as_bytes())
 }
 
@@ -38,8 +42,8 @@ impl ControlArgs {
     /// Data folder and role of the running process.
     ///
     /// # Errors
-    /// When none runs, or several do and none is named.
-    pub(super) fn running(self) -> Result<(PathBuf, Role), Failure> {
+    /// When none runs or answers in time, or several do and none is named.
+    pub(super) fn running(self, deadline: &Deadline) -> Result<(PathBuf, Role), Failure> {
         let overrides = Overrides {
             data_dir: self.data_dir,
             ..Overrides::default()
@@ -47,7 +51,7 @@ impl ControlArgs {
         let data_dir = data_dir(file_or_variable(self.config), &overrides)?;
         let role = match self.role {
             Some(role) => role.into(),
-            None => app::running_role(&data_dir)?,
+            None => app::running_role(&data_dir, deadline)?,
         };
         Ok((data_dir, role))
     }

@@ -3,6 +3,8 @@
 
 use crate::sync::blocked;
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 use support::api::{authorised, patch, post};
 use support::http::Response;
 use support::request::{HELLO, Request};
@@ -12,6 +14,7 @@ use support::{KEY, eventually};
 
 const LISTED: &str = "6f1c0000-0000-4000-8000-000000000001";
 const STORED: &str = "6f1c0000-0000-4000-8000-000000000002";
+const ADDED: &str = "6f1c0000-0000-4000-8000-000000000003";
 
 fn listed(phrase: &str) -> String {
     format!("applications:\n- {{id: {LISTED}, name: listed, app_mode: sync, phrase: {phrase}}}\n")
@@ -139,4 +142,73 @@ fn contract_16_a_reload_changes_the_files_policies_and_leaves_those_of_the_store
         (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the store"))
     });
     assert_eq!(application(&stack, LISTED)["policy"]["phrase"], "second");
+}
+
+/// Adds an application to the list of the file and reloads; gives whether that succeeded, and what was said.
+fn add_by_reload(stack: &Stack) -> (bool, String) {
+    let mut text = std::fs::read_to_string(stack.configuration()).unwrap();
+    text += &format!("- {{id: {ADDED}, name: added, app_mode: sync, phrase: from the reload}}\n");
+    std::fs::write(stack.configuration(), text).unwrap();
+    let out = support::line::order(stack, "reload", "all");
+    let said = [out.stdout, out.stderr].concat();
+    (out.status.success(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn contract_16_an_application_that_a_reload_adds_is_checked_at_once() {
+    for unknown in ["refuse", "async"] {
+        let upstream = Upstream::ok();
+        let callers = format!("monitor: {{unknown_application: {unknown}}}\n");
+        let yaml = callers + &listed("first");
+        let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+        assert_eq!(phrase(&call_with_card(&stack, LISTED)), "first");
+        let (is_done, said) = add_by_reload(&stack);
+        assert!(is_done, "{said}");
+        eventually("the added application is checked", || {
+            let answer = call_with_card(&stack, ADDED);
+            assert_eq!(answer.status(), 200, "{unknown}: {}", answer.text());
+            (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the reload"))
+        });
+        let unchecked = stack.metrics();
+        let mut unchecked = unchecked
+            .lines()
+            .filter(|line| line.starts_with("monitor_unchecked"));
+        assert!(unchecked.all(|line| line.ends_with(" 0")));
+        assert_eq!(application(&stack, ADDED)["policy_source"], "file");
+    }
+}
+
+#[test]
+fn contract_16_a_reload_whose_applications_cannot_be_created_changes_nothing() {
+    let upstream = Upstream::ok();
+    let yaml = listed("first");
+    let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+    let database = stack.data_dir().join("monitor.db");
+    // Another process writes and does not end.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut writer = runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(&database);
+        let mut writer = options.connect().await.unwrap();
+        let begun = sqlx::query("BEGIN IMMEDIATE").execute(&mut writer).await;
+        begun.map(|_| writer).unwrap()
+    });
+    let (is_done, said) = add_by_reload(&stack);
+    assert!(
+        !is_done && said.contains("applications of the configuration"),
+        "{said}"
+    );
+    assert_eq!(
+        stack.operations("/status").json()["reload"]["result"],
+        "failed"
+    );
+    assert_eq!(call_with_card(&stack, ADDED).status(), 403);
+    runtime
+        .block_on(async { sqlx::query("ROLLBACK").execute(&mut writer).await })
+        .unwrap();
+    let again = support::line::order(&stack, "reload", "all");
+    assert!(again.status.success(), "{again:?}");
+    eventually("the added application is checked", || {
+        let answer = call_with_card(&stack, ADDED);
+        (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the reload"))
+    });
 }

@@ -5,6 +5,7 @@ use support::KEY;
 use support::api::{analyse, authorised, post};
 use support::bucket::Bucket;
 use support::eventually;
+use support::fault::SilentProxy;
 use support::postgres::Postgres;
 use support::request::Request;
 use support::stack::Stack;
@@ -162,6 +163,79 @@ fn a_store_that_is_away_shows_everywhere_and_comes_back() {
         });
         assert_eq!(stack.metric("monitor_store_up"), 1.0);
     }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_store_that_falls_silent_under_load_does_not_count_as_answering() {
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    let proxy = SilentProxy::before(([127, 0, 0, 1], database.port).into());
+    let mut stack = Stack::analysis_server();
+    for (name, value) in database.owner_env() {
+        stack = match name {
+            "STORE_PORT" => stack.env(name, proxy.address().port().to_string()),
+            _ => stack.env(name, value),
+        };
+    }
+    let stack = stack.start();
+    assert_eq!(stack.analysis("/records", KEY).status(), 200);
+    let store = || stack.operations("/status").json()["store"].clone();
+    proxy.set_silent(true);
+    std::thread::scope(|scope| {
+        // More than the store has connections, so that all of them are at work all the time.
+        let searches: Vec<_> = (0..24)
+            .map(|_| scope.spawn(|| stack.analysis("/records", KEY).status()))
+            .collect();
+        eventually("a full and silent store is not ready", || {
+            let (ready, said) = (stack.operations("/readyz"), store());
+            let is_full = said["connections"]["in_use"] == 8;
+            (is_full && said["answers"] == false && ready.status() == 503).then_some(())
+        });
+        assert_eq!(stack.metric("monitor_store_up"), 0.0);
+        for search in searches {
+            assert_eq!(search.join().unwrap(), 503);
+        }
+    });
+    proxy.set_silent(false);
+    eventually("it is ready again", || {
+        (stack.operations("/readyz").text() == "ready\n").then_some(())
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_store_whose_connections_are_all_at_work_answers() {
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    let mut stack = Stack::analysis_server();
+    for (name, value) in database.owner_env() {
+        stack = stack.env(name, value);
+    }
+    let stack = stack.start();
+    std::thread::scope(|scope| {
+        // Searches wait for this lock, each with a connection.
+        let lock = "LOCK TABLE records IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4)";
+        let lock = format!("BEGIN; {lock}; COMMIT");
+        let (database, stack) = (&database, &stack);
+        let held = scope.spawn(move || database.query(&lock));
+        eventually("the table is locked", || {
+            let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
+                AND relation = 'records'::regclass";
+            (database.query(locks) == "1").then_some(())
+        });
+        for _ in 0..16 {
+            scope.spawn(move || stack.analysis("/records", KEY).status());
+        }
+        eventually("every connection is at work", || {
+            let store = &stack.operations("/status").json()["store"];
+            assert_eq!(store["answers"], true, "{store}");
+            (store["connections"]["in_use"] == 8).then_some(())
+        });
+        while !held.is_finished() {
+            assert_eq!(stack.metric("monitor_store_up"), 1.0);
+        }
+    });
 }
 
 #[test]

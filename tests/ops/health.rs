@@ -1,6 +1,7 @@
 //! `monitor health`: the probe of containers that have no shell.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Output};
 use support::eventually;
 use support::fault::refusing_address;
@@ -76,13 +77,15 @@ fn a_listener_on_every_address_is_asked_on_loopback() {
 }
 
 #[test]
-fn a_process_that_is_not_ready_gone_or_silent_is_unwell() {
+fn a_wrong_path_a_refused_connection_and_a_silent_server_are_told_apart() {
     let upstream = Upstream::ok();
     let mut stack = Stack::before(&upstream);
     let missing = format!("http://{}/none", stack.operations_addr);
     assert_unwell(&health(&stack, &[&missing]), "/none: 404");
     let refused = format!("http://{}/readyz", refusing_address());
-    assert_unwell(&health(&stack, &[&refused]), &refused);
+    let asked = health(&stack, &[&refused]);
+    assert_unwell(&asked, &format!("asking {refused} failed"));
+    assert_unwell(&asked, "refused");
     assert_unwell(&health(&stack, &["https://127.0.0.1/"]), "only http");
     // It accepts and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -94,4 +97,56 @@ fn a_process_that_is_not_ready_gone_or_silent_is_unwell() {
     assert_unwell(&health(&stack, &[]), "no running monitor found");
     let usage = health(&stack, &["--timeout", "soon"]);
     assert_eq!(usage.status.code(), Some(2));
+}
+
+#[test]
+fn a_process_that_drains_is_live_and_not_ready() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.yaml("shutdown: {min_drain: 120s}").start();
+    signal(stack.process.id() as i32, "TERM");
+    let address = |path: &str| format!("http://{}{path}", stack.operations_addr);
+    let ready = address("/readyz");
+    eventually("it drains", || {
+        let asked = health(&stack, &[&ready]);
+        (!asked.status.success()).then(|| assert_unwell(&asked, "/readyz: 503 draining"))
+    });
+    assert_eq!(text(&health(&stack, &[&address("/livez")]).stdout), "ok\n");
+}
+
+/// Fills the queue of a listening socket: what a probe a minute does to a process that is stopped for long.
+fn fill(socket: &Path) {
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    };
+    let address = SocketAddrUnix::new(socket).unwrap();
+    let kind = (AddressFamily::UNIX, SocketType::STREAM);
+    let is_full = (0..100_000).any(|_| {
+        let probe = socket_with(kind.0, kind.1, SocketFlags::NONBLOCK, None).unwrap();
+        connect(&probe, &address).is_err()
+    });
+    assert!(is_full, "the queue of {} has no end", socket.display());
+}
+
+#[test]
+fn a_stopped_process_is_unwell_within_the_time_however_often_it_is_asked() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    signal(stack.process.id() as i32, "STOP");
+    for role in [
+        &["--timeout", "1"][..],
+        &["--timeout", "1", "--role", "gateway"],
+    ] {
+        assert_unwell(&health(&stack, role), "within 1s");
+    }
+    let address = format!("http://{}/readyz", stack.operations_addr);
+    let asked = health(&stack, &["--timeout", "1", &address]);
+    assert_unwell(&asked, "did not answer within 1s");
+    fill(&stack.data_dir().join("control-gateway.sock"));
+    let asked = health(&stack, &["--timeout", "1"]);
+    assert_unwell(&asked, "monitor gateway with the data folder");
+    signal(stack.process.id() as i32, "CONT");
+    eventually("it is well again", || {
+        (text(&health(&stack, &[]).stdout) == "ready\n").then_some(())
+    });
 }

@@ -1,7 +1,9 @@
 //! Addresses at which something is wrong.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 
 /// A host name that no resolver can be asked about, because its label is too long to be sent: the
 /// look-up fails without leaving this machine.
@@ -29,4 +31,75 @@ pub fn free_port() -> u16 {
 /// An address that refuses connections.
 pub fn refusing_address() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()))
+}
+
+/// Stands before a server and passes everything on, until it is told to fall silent: then it accepts and takes
+/// bytes, and nothing arrives.
+pub struct SilentProxy {
+    address: SocketAddr,
+    silence: Arc<Silence>,
+}
+
+#[derive(Default)]
+struct Silence {
+    is_on: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl SilentProxy {
+    /// Before the server at this address. It ends with the test's process.
+    pub fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let silence = Arc::new(Silence::default());
+        let heard = silence.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let silence = heard.clone();
+                std::thread::spawn(move || pass_on(client, server, &silence));
+            }
+        });
+        Self { address, silence }
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Holds everything back from now on, or passes it on again.
+    pub fn set_silent(&self, is_on: bool) {
+        *self.silence.is_on.lock().unwrap() = is_on;
+        self.silence.changed.notify_all();
+    }
+}
+
+fn pass_on(client: TcpStream, server: SocketAddr, silence: &Arc<Silence>) {
+    silence.wait();
+    let Ok(server) = TcpStream::connect(server) else {
+        return;
+    };
+    let (from_client, to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let up = silence.clone();
+    let upward = std::thread::spawn(move || copy(from_client, to_server, &up));
+    copy(server, client, silence);
+    let _ = upward.join();
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream, silence: &Silence) {
+    let mut piece = [0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut piece) {
+        silence.wait();
+        if to.write_all(&piece[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+impl Silence {
+    fn wait(&self) {
+        let is_on = self.is_on.lock().unwrap();
+        drop(self.changed.wait_while(is_on, |is_on| *is_on).unwrap());
+    }
 }

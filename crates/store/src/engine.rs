@@ -57,8 +57,8 @@ pub trait StoreEngine: Send + Sync {
     /// `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
 
-    /// Asks the database for the version of its schema: it answers quickly, or not at all. While every
-    /// connection is at work it is not asked.
+    /// Asks the database for the version of its schema. It is not asked while every connection is at work and
+    /// completes some.
     ///
     /// # Errors
     /// [`StoreError`] when the database does not answer.

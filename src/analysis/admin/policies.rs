@@ -63,17 +63,17 @@ impl Admin {
         Box::new(LocalPolicies::new(self.policies.clone()))
     }
 
-    /// Puts the policies of a configuration file in force before those of the store. Applications that the store does
-    /// not have are created, so that their messages are accepted; their policies stay in the file.
+    /// Puts the policies of a configuration file in force before those of the store.
+    pub fn list_in_file(&self, list: FileList) {
+        self.file_policies.set(list);
+    }
+
+    /// Creates the applications of a configuration file that the store does not have, so that their messages are
+    /// accepted; their policies stay in the file.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written.
-    pub async fn list_in_file(
-        &self,
-        listed: &[ApplicationPolicy],
-        list: FileList,
-    ) -> Result<(), StoreError> {
-        self.file_policies.set(list);
+    pub async fn add_listed(&self, listed: &[ApplicationPolicy]) -> Result<(), StoreError> {
         for application in listed {
             if self
                 .applications
@@ -93,6 +93,7 @@ impl Admin {
                 }
             }
         }
+        self.application_cache.invalidate_all();
         Ok(())
     }
 }

@@ -5,8 +5,10 @@ use crate::config::Settings;
 use crate::observe::Metrics;
 use crate::policy::{FileList, FileStore, ListedFirst, Policies, PolicyStore, PostgresStore};
 use anyhow::{Context, Result};
+use monitor_model::ApplicationPolicy;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 /// How long a start waits for the store; the last good copy is in force meanwhile.
 const FIRST_READ: Duration = Duration::from_secs(5);
@@ -14,29 +16,68 @@ const FIRST_READ: Duration = Duration::from_secs(5);
 /// Policies, and the way to change them where they come from the configuration file.
 pub(crate) struct Opened {
     pub(crate) policies: Policies,
-    pub(crate) list: Option<FileList>,
+    pub(crate) listed: Option<ListedApplications>,
+}
+
+/// The applications of the configuration file, which a reload replaces.
+pub(crate) struct ListedApplications {
+    list: FileList,
+    /// None in a gateway alone.
+    analysis: Option<LocalAnalysis>,
+}
+
+/// The analysis in the same process, which answers only for applications that its store has.
+struct LocalAnalysis {
+    services: Arc<Services>,
+    runtime: Handle,
+}
+
+impl ListedApplications {
+    /// Creates those that the store of this process does not have. Blocks.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub(crate) fn create_missing(&self, listed: &[ApplicationPolicy]) -> Result<()> {
+        let Some(analysis) = &self.analysis else {
+            return Ok(());
+        };
+        let added = analysis.services.admin.add_listed(listed);
+        let added = analysis.runtime.block_on(added);
+        added.context("cannot add the applications of the configuration to the store")
+    }
+
+    /// Puts their policies in force.
+    pub(crate) fn replace(&self, listed: Vec<ApplicationPolicy>) {
+        self.list.replace(listed);
+    }
 }
 
 /// Policies under refresh: from PostgreSQL, else from the file and the store of this process, where there are any.
 pub(crate) fn open(
     settings: &Settings,
     runtime: &Runtime,
-    services: Option<&Services>,
+    services: Option<&Arc<Services>>,
 ) -> Result<Option<Opened>> {
     let gateway = &settings.gateway;
-    let mut list = None;
+    let mut listed = None;
     let (store, copy): (Box<dyn PolicyStore>, _) = if let Some(store) = &gateway.store {
         let copy = Some(settings.data_dir.as_path());
         (Box::new(PostgresStore::new(store)), copy)
     } else if !gateway.applications.is_empty() {
-        let (file, changes) = FileStore::new(gateway.applications.clone());
-        list = Some(changes.clone());
+        let (file, list) = FileStore::new(gateway.applications.clone());
+        let analysis = services.map(|services| LocalAnalysis {
+            services: services.clone(),
+            runtime: runtime.handle().clone(),
+        });
+        let applications = listed.insert(ListedApplications {
+            list: list.clone(),
+            analysis,
+        });
+        applications.create_missing(&gateway.applications)?;
         match services {
             None => (Box::new(file), None),
             Some(services) => {
-                let listed = services.admin.list_in_file(&gateway.applications, changes);
-                let added = runtime.block_on(listed);
-                added.context("cannot add the applications of the configuration to the store")?;
+                services.admin.list_in_file(list);
                 let stored = services.admin.policy_store();
                 (Box::new(ListedFirst::new(file, stored)), None)
             }
@@ -49,7 +90,7 @@ pub(crate) fn open(
     let (policies, mut refresher) = Policies::over(store, copy);
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());
-    Ok(Some(Opened { policies, list }))
+    Ok(Some(Opened { policies, listed }))
 }
 
 /// Brings the gauges up to date for a look at them.

@@ -262,7 +262,7 @@ impl GatewayParts {
             metrics: self.metrics,
             parts: Reloadable {
                 gateway_state: Some(started.gateway_state),
-                applications: self.policies.and_then(|opened| opened.list),
+                applications: self.policies.and_then(|opened| opened.listed),
                 certificates: self.certificates,
                 access: Some(started.observability.access.clone()),
                 tracing: Some(started.observability.tracing.clone()),

@@ -7,6 +7,7 @@ pub(crate) mod clear_text;
 mod merge;
 mod public_url;
 
+use crate::app::gateway::policies::ListedApplications;
 use crate::app::observability::tracing::{Change, Tracing};
 use crate::app::process::{descriptors, notify};
 use crate::config::{Problems, Role, Settings};
@@ -16,7 +17,6 @@ use crate::observe::UpgradeResult;
 use crate::observe::access::{AccessLog, PreparedLog};
 use crate::observe::events::ReloadEnded;
 use crate::observe::{Metrics, logging};
-use crate::policy::FileList;
 use anyhow::{Error, Result, anyhow, bail};
 use certificates::{Certificates, LoadedCertificate};
 use merge::{merge, named};
@@ -32,8 +32,8 @@ pub type LoadSettings = Arc<dyn Fn() -> Result<Settings, Problems> + Send + Sync
 pub(crate) struct Reloadable {
     /// None in a process without a gateway.
     pub(crate) gateway_state: Option<Arc<GatewayState>>,
-    /// None where policies come from a store.
-    pub(crate) applications: Option<FileList>,
+    /// None where the file lists none.
+    pub(crate) applications: Option<ListedApplications>,
     pub(crate) certificates: Certificates,
     /// None in a process without a gateway.
     pub(crate) access: Option<Arc<AccessLog>>,
@@ -203,13 +203,18 @@ impl Reloadable {
         }
         let tracing = self.tracing.as_ref();
         let tracing = tracing.map(|running| running.prepare(next.gateway.trace.as_ref()));
-        Ok(Ready {
+        let ready = Ready {
             certificates: self.certificates.read()?,
             access: AccessLog::prepare(&next.log.access)?,
             tracing: tracing.transpose()?.unwrap_or(Change::None),
             upstream: UpstreamTls::read(&next.gateway.upstream).map_err(Error::msg)?,
             backend: backend.transpose()?,
-        })
+        };
+        // Last, since it writes: nothing but the store refuses the configuration from here on.
+        if let Some(applications) = &self.applications {
+            applications.create_missing(&next.gateway.applications)?;
+        }
+        Ok(ready)
     }
 
     fn replace(&self, next: &Settings, ready: Ready) {

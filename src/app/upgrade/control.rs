@@ -116,7 +116,7 @@ pub(crate) fn close(path: &Path) {
 pub(crate) fn is_deserted(path: &Path) -> bool {
     let until = Instant::now() + ORDER;
     while Instant::now() < until {
-        let mut stream = match connect(path) {
+        let mut stream = match connect(path, ORDER) {
             Ok(stream) => stream,
             Err(error) => {
                 let error = error.downcast_ref::<std::io::Error>();

@@ -1,7 +1,9 @@
 //! One line to a process and one back, over the control socket of a data folder.
 
 use anyhow::{Context, Result, bail};
-use std::io::{ErrorKind, Read};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,18 +13,36 @@ const LINE: usize = 64 << 10;
 /// Longest path of a Unix socket that every system takes.
 const LONGEST: usize = 100;
 
-/// Connects to the control socket of a running process.
+/// Connects to the control socket of a running process within `limit`: where a process is stopped or hangs, the
+/// queue of its socket may be full.
 ///
 /// # Errors
-/// When there is none.
-pub(crate) fn connect(path: &Path) -> Result<UnixStream> {
+/// When there is none, or it takes no connection in time ([`is_timeout`]).
+///
+/// [`is_timeout`]: crate::app::deadline::is_timeout
+pub(crate) fn connect(path: &Path, limit: Duration) -> Result<UnixStream> {
     let (near, _folder) = short(path)?;
-    UnixStream::connect(near).with_context(|| {
+    connect_within(&near, limit).with_context(|| {
         format!(
             "no running monitor found for this data folder (no control socket at {})",
             path.display()
         )
     })
+}
+
+/// The standard library has no connection with a time limit over a Unix socket. The limit of writes bounds it.
+fn connect_within(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_write_timeout(None)?;
+    Ok(stream)
 }
 
 /// Reads the next line byte by byte, so that descriptors sent after it are not consumed.
@@ -32,7 +52,8 @@ pub(crate) fn read_line(stream: &mut UnixStream, limit: Duration) -> Result<Stri
     loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            bail!("no answer within {limit:?}");
+            let text = format!("no answer within {limit:?}");
+            return Err(io::Error::new(ErrorKind::TimedOut, text).into());
         }
         stream.set_read_timeout(Some(left))?;
         let mut byte = [0];

@@ -138,7 +138,7 @@ fn remember() -> &'static (PathBuf, Vec<OsString>) {
 fn found(path: &Path) -> Result<UnixStream> {
     let until = Instant::now() + FIND;
     loop {
-        match line::connect(path) {
+        match line::connect(path, FIND) {
             Ok(stream) => return Ok(stream),
             Err(error) if Instant::now() > until => return Err(error),
             Err(_) => std::thread::sleep(LOOK),

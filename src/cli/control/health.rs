@@ -1,7 +1,7 @@
 //! `monitor health`: whether a running process is well, by its exit code. For images without a shell.
 
 use super::ControlArgs;
-use crate::app;
+use crate::app::{self, Deadline};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use clap::Args;
@@ -16,7 +16,7 @@ pub(crate) struct HealthArgs {
     /// Ask /livez instead: whether the process answers, whatever state it is in.
     #[arg(long, conflicts_with = "url")]
     live: bool,
-    /// How long to wait for the answer, in seconds.
+    /// How long to wait for the answer, in seconds, with the search for the running process.
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=300))]
     timeout: u64,
     #[command(flatten)]
@@ -32,13 +32,14 @@ pub(crate) fn run(args: HealthArgs) -> Result<(), Failure> {
         true => "/livez",
         false => "/readyz",
     };
+    let deadline = Deadline::within(Duration::from_secs(args.timeout));
     let url = match args.url {
         Some(url) => url,
         None => {
-            let (data_dir, role) = args.process.running()?;
-            app::health_url(&data_dir, role, path)?
+            let (data_dir, role) = args.process.running(&deadline)?;
+            app::health_url(&data_dir, role, path, &deadline)?
         }
     };
-    let said = app::check_health(&url, Duration::from_secs(args.timeout))?;
+    let said = app::check_health(&url, &deadline)?;
     print(format!("{said}\n").as_bytes())
 }

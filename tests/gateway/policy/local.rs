@@ -3,7 +3,6 @@
 use super::world::Running;
 use monitor_gateway::analysis::{Services, SetPolicyError};
 use monitor_gateway::config::{self, Overrides, Role};
-use monitor_gateway::policy::FileStore;
 use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -130,8 +129,7 @@ fn applications_of_a_file_are_made_once_and_kept_as_they_are() {
         })
         .into();
     for _ in 0..2 {
-        let (_, list) = FileStore::new(listed.clone());
-        let made = world.service.admin.list_in_file(&listed, list);
+        let made = world.service.admin.add_listed(&listed);
         world.runtime.block_on(made).unwrap();
     }
     // A policy can be set for an application that exists, and for no other.

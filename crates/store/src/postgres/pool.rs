@@ -34,6 +34,8 @@ pub(super) struct ConnectionPool {
     idle: Mutex<Vec<Idle>>,
     /// Microseconds that callers waited for a permit.
     waited_us: AtomicU64,
+    /// When a connection last completed its work.
+    completed: Mutex<Option<Instant>>,
 }
 
 /// A connection acquired for one piece of work.
@@ -51,7 +53,14 @@ impl ConnectionPool {
             permits: Semaphore::new(CONNECTIONS),
             idle: Mutex::default(),
             waited_us: AtomicU64::new(0),
+            completed: Mutex::default(),
         }
+    }
+
+    /// Whether the database completed a piece of work within the last `period`.
+    pub(super) fn has_completed_within(&self, period: Duration) -> bool {
+        let completed = *self.completed();
+        completed.is_some_and(|at| at.elapsed() < period)
     }
 
     /// The connections of this process; those of its writer and its listener are others.
@@ -138,6 +147,12 @@ impl ConnectionPool {
         }
     }
 
+    fn completed(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.completed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,6 +166,7 @@ impl PooledConnection<'_> {
     /// Returns the connection to the pool; only after its work was completed.
     pub(super) fn release(self) {
         self.guard.defuse();
+        *self.pool.completed() = Some(Instant::now());
         if !self.pool.is_closed() {
             self.pool.idle().push(Idle {
                 connection: self.connection,

@@ -16,13 +16,17 @@ use sqlx::Postgres;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use std::sync::Arc;
-use tokio::sync::watch;
+use std::time::Duration;
+use tokio::sync::{Mutex, watch};
 
 /// The server's own version, without what its packager appends.
 const FACTS: &str = "
     SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
         pg_database_size(current_database()) AS bytes,
         (SELECT max(version) FROM schema_version) AS schema";
+
+/// While every connection is at work, the database is not asked again for so long after it completed something.
+const RECENTLY: Duration = Duration::from_secs(1);
 
 const SCHEMA: &str = "SELECT max(version)::bigint FROM schema_version";
 
@@ -38,6 +42,8 @@ pub struct PostgresStore {
     pub(super) policy_written: watch::Sender<()>,
     /// The version that the schema had when the store was opened.
     schema: i64,
+    /// Held by the one that asks the database over a connection of its own.
+    probing: Mutex<()>,
 }
 
 impl PostgresStore {
@@ -63,6 +69,7 @@ impl PostgresStore {
             days,
             policy_written: watch::Sender::new(()),
             schema,
+            probing: Mutex::default(),
             connector,
         })
     }
@@ -97,12 +104,21 @@ impl StoreEngine for PostgresStore {
     }
 
     async fn ping(&self) -> Result<i64, StoreError> {
-        let Some(mut pooled) = self.pool.try_acquire().await? else {
+        if let Some(mut pooled) = self.pool.try_acquire().await? {
+            let schema = sqlx::query_scalar(SCHEMA).fetch_one(pooled.connection());
+            let schema: i64 = with_timeout(schema).await?;
+            pooled.release();
+            return Ok(schema);
+        }
+        if self.pool.has_completed_within(RECENTLY) {
             return Ok(self.schema);
-        };
-        let schema = sqlx::query_scalar(SCHEMA).fetch_one(pooled.connection());
-        let schema: i64 = with_timeout(schema).await?;
-        pooled.release();
+        }
+        // All connections are at work: on long searches, or on a database that no longer answers.
+        let _one_at_a_time = self.probing.lock().await;
+        let mut connection = self.connector.connect().await?;
+        let schema = sqlx::query_scalar(SCHEMA).fetch_one(&mut connection);
+        let schema = with_timeout(schema).await?;
+        connect::close(connection).await;
         Ok(schema)
     }
 
