@@ -54,7 +54,8 @@ impl Owner {
     }
 }
 
-/// How far the segment that takes new records was written and synced.
+/// How far the segment that takes new records was written and synced. The segment may be gone since: its number is
+/// not given again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct WrittenUpTo {
     pub(super) segment: u64,
@@ -64,15 +65,6 @@ pub(super) struct WrittenUpTo {
 impl WrittenUpTo {
     /// Offset in the block with the highest number on disk, behind the number and its link.
     const AT: usize = 40;
-
-    /// What a file says of a segment that is still there. One of that number that comes later is another one.
-    pub(super) fn read_if_there(file: &File, segment: impl Fn(u64) -> PathBuf) -> Self {
-        let written = Self::read(file);
-        match disk::about(&segment(written.segment)) {
-            Ok(_) => written,
-            Err(_) => Self::default(),
-        }
-    }
 
     pub(super) fn put(self, block: &mut [u8; CONTENT]) {
         block[Self::AT..Self::AT + 8].copy_from_slice(&self.segment.to_le_bytes());
@@ -160,7 +152,6 @@ pub(super) fn gateway_of(folder: &Path) -> io::Result<Option<Uuid>> {
     Ok(file.and_then(|file| Owner::read(&file).map(|owner| owner.gateway)))
 }
 
-/// The file of a folder; None if there is none.
 /// Syncs the file of a folder, if there is one.
 ///
 /// # Errors
@@ -169,6 +160,7 @@ pub(super) fn sync(folder: &Path) -> io::Result<()> {
     open(folder)?.map_or(Ok(()), |file| file.sync())
 }
 
+/// The file of a folder; None if there is none.
 fn open(folder: &Path) -> io::Result<Option<File>> {
     match disk::open(&folder.join(FILE_NAME)) {
         Err(error) => match error.kind() {

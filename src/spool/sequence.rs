@@ -236,7 +236,7 @@ impl SequenceFile {
         let boot = boot_id();
         keep_damaged(&path, &file, metrics)?;
         let owner = Owner::read(&file);
-        let written = WrittenUpTo::read_if_there(&file, |id| segment::path(folder, id));
+        let written = WrittenUpTo::read(&file);
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
         let owner = owner.filter(|owner| owner.gateway == disk.gateway);

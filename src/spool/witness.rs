@@ -3,7 +3,7 @@
 
 use crate::backend::Record;
 use crate::spool::record_codec;
-use crate::spool::segment::SegmentId;
+use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::RecordPosition;
 use monitor_model::Stage;
 use std::cell::RefCell;
@@ -70,16 +70,19 @@ pub(in crate::spool) fn take_appended() -> Vec<Key> {
     with(|witness| std::mem::take(&mut witness.appended))
 }
 
-/// The records of the newest segment of each folder.
-pub(in crate::spool) fn in_newest_segments() -> BTreeSet<Key> {
+/// The records of the newest segment of each folder that is there, and of those behind it.
+pub(in crate::spool) fn in_newest_segments(is_there: impl Fn(&Path) -> bool) -> BTreeSet<Key> {
     with(|witness| {
         let mut newest = BTreeMap::new();
-        // In ascending order: the last one of a folder is its newest.
+        // In ascending order: the last one of a folder that is there is its newest.
         for (folder, id, _) in witness.places.keys() {
-            newest.insert(folder, *id);
+            if is_there(&segment::path(folder, *id)) {
+                newest.insert(folder, *id);
+            }
         }
+        let is_newest = |folder: &PathBuf, id| newest.get(folder).is_none_or(|newest| id >= newest);
         let places = witness.places.iter();
-        let places = places.filter(|((folder, id, _), _)| newest.get(folder) == Some(id));
+        let places = places.filter(|((folder, id, _), _)| is_newest(folder, id));
         places.map(|(_, key)| *key).collect()
     })
 }

@@ -21,7 +21,7 @@ module() {
     auth) echo monitor-gateway src/gateway/auth.rs -- gateway::auth ;;
     headers) echo monitor-gateway src/gateway/headers.rs -- gateway::headers ;;
     decide) echo monitor-gateway 'src/gateway/exchange/{decide,verdict}.rs' -- gateway:: ;;
-    block) echo monitor-gateway src/gateway/exchange/block.rs -- gateway::exchange ;;
+    block) echo monitor-gateway 'src/gateway/exchange/block/*.rs' -- gateway::exchange ;;
     spool) echo monitor-gateway 'src/spool/{record_codec,segment,segment_index,ack_log,sequence}.rs' \
       'src/spool/{frames,recovery}/*.rs' -- spool:: --skip spool::simulation ;;
     *) echo "no module $1" >&2; exit 2 ;;

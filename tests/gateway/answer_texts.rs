@@ -173,6 +173,11 @@ fn contract_41_what_cannot_be_read_for_its_redaction_is_counted_and_marked_in_as
             .to_owned(),
         format!(r#"{{"messages":[{{"role":"user","content":{deep}}}]}}"#),
         r#"{"prompt":"a@example.com"}"#.to_owned(),
+        // More parts with digits than are read together.
+        format!(
+            r#"{{"messages":[{{"role":"user","content":[{}"12 "]}}]}}"#,
+            r#""12 ","#.repeat(4_000)
+        ),
     ];
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let yaml = format!("applications:\n- {{id: {SYNC}, app_mode: async, redact_upstream: true}}");
@@ -183,7 +188,7 @@ fn contract_41_what_cannot_be_read_for_its_redaction_is_counted_and_marked_in_as
         assert_eq!(stack.call(&chat(body)).text(), ANSWER, "{body}");
         assert_eq!(stack.metric(UNREADABLE), f64::from(number), "{body}");
         let (pre, post) = backend.await_exchange();
-        assert_eq!(*pre.parameter("incomplete"), true, "{body}");
+        assert_eq!(*pre.parameter("incomplete") == true, number < 5, "{body}");
         for record in [&pre, &post] {
             assert_eq!(*record.parameter("unchecked"), true, "{body}");
         }

@@ -278,6 +278,42 @@ fn contract_42_what_is_split_over_two_parts_is_found_and_masked_where_it_stands(
 }
 
 #[test]
+fn contract_42_a_message_of_too_many_short_parts_is_no_verdict() {
+    let stack = all_in_sync();
+    let tiny = parts(&["12 "; 4_000]);
+    let answer = stack.call(&Request::chat(tiny.clone()));
+    assert_eq!(answer.status(), 502, "{}", answer.text());
+    let incomplete = r#"monitor_unchecked_total{reason="incomplete"}"#;
+    assert_eq!(stack.metric(incomplete), 1.0);
+    // The connection serves on, and a message of as many parts without digits is read whole.
+    let words = Request::chat(parts(&["word"; 4_000]));
+    assert_eq!(stack.call(&words).text(), ANSWER);
+    assert_eq!(stack.metric(incomplete), 1.0);
+}
+
+#[test]
+fn contract_41_a_prompt_that_is_not_redacted_everywhere_goes_on_as_the_policy_says() {
+    let counter = r#"monitor_unchecked_total{reason="unreadable"}"#;
+    let body = parts(&["12 "; 4_000]);
+    for (fields, status) in [("", 200), (", on_backend_failure: closed", 502)] {
+        let (upstream, backend) = (Upstream::ok(), Backend::start());
+        let fields = format!(", redact_upstream: true{fields}");
+        let stack = sync(&upstream, &fields).monitor(&backend).start();
+        assert_eq!(stack.call(&chat(&body)).status(), status);
+        assert_eq!(stack.metric(counter), 1.0);
+        let calls = backend.await_calls(1);
+        let pre = calls.iter().find(|call| call.is_pre()).unwrap();
+        assert_eq!(pre.parameter("unchecked").is_null(), status == 502);
+        if status == 502 {
+            upstream.assert_untouched();
+        }
+        let short = parts(&["to a@example.com"]);
+        assert_eq!(stack.call(&chat(&short)).status(), 200);
+        assert_eq!(stack.metric(counter), 1.0);
+    }
+}
+
+#[test]
 fn contract_42_a_card_is_found_however_a_message_is_put_together() {
     let stack = all_in_sync();
     let text = |text: &str| json!({"type": "text", "text": text});

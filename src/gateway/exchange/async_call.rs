@@ -13,6 +13,8 @@ use monitor_wire::json::{Chat, ScanRole};
 pub(super) struct AsyncCall<'a> {
     pub(super) chat: Chat<'a>,
     pub(super) roles: Vec<ScanRole>,
+    /// Whether the redaction that the policy may ask for looks at all of the prompt.
+    pub(super) is_redacted_whole: bool,
     pub(super) policy: &'a Policy,
     pub(super) registration: &'a mut Registration,
 }
@@ -27,7 +29,7 @@ impl AsyncCall<'_> {
             return self.registration.pre_call(limit, prompt);
         }
         let prompt = prompt();
-        if prompt.has_unreadable {
+        if prompt.has_unreadable || !self.is_redacted_whole {
             let detail = "the prompt is not readable as a whole, so not all of it can be redacted";
             let reason = UncheckedReason::Unreadable;
             report_unchecked(&snapshot.metrics, self.policy, reason, detail);

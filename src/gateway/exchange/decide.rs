@@ -123,6 +123,14 @@ impl ParsedBody {
         Chat::read(&self.body.bytes, &self.scan)
     }
 
+    /// Whether the redaction of the prompt, where the policy asks for one, looks at all of it (CONTRACT 41).
+    fn is_redacted_whole(&self, snapshot: &Snapshot, policy: &Policy) -> bool {
+        redactor(snapshot, policy).is_none_or(|redactor| {
+            let literals = self.chat().prompt_literals(&roles(policy));
+            redactor.reads_whole(&self.body.bytes, &literals)
+        })
+    }
+
     /// The request for the upstream, and what unredacts its answer where the prompt was redacted (CONTRACT
     /// 41). The bytes are unchanged where nothing has to be edited.
     fn into_request(
@@ -131,24 +139,9 @@ impl ParsedBody {
         policy: &Policy,
         mut edits: Vec<Edit<Vec<u8>>>,
     ) -> (UpstreamRequest, Option<Unredact>) {
-        let chat = self.chat();
-        let inspector = snapshot.inspector.as_deref();
-        let redacted = inspector.filter(|_| policy.redact_upstream);
-        let redacted = redacted.and_then(|inspector| {
-            let redactor = Redactor {
-                inspector,
-                patterns: policy.local_patterns(),
-            };
-            let literals = chat.prompt_literals(&roles(policy));
-            if !redactor.reads_whole(&self.body.bytes, &literals) {
-                let detail = "a message in too many short parts was not redacted everywhere";
-                report_unchecked(
-                    &snapshot.metrics,
-                    policy,
-                    UncheckedReason::Unreadable,
-                    detail,
-                );
-            }
+        let redactor = redactor(snapshot, policy);
+        let redacted = redactor.and_then(|redactor| {
+            let literals = self.chat().prompt_literals(&roles(policy));
             redactor.redact(&self.body.bytes, &literals)
         });
         let unredact = redacted.map(|redacted| {
@@ -200,6 +193,7 @@ pub(super) fn admit(
             let call = AsyncCall {
                 chat: parsed.chat(),
                 roles: roles(&policy),
+                is_redacted_whole: parsed.is_redacted_whole(snapshot, &policy),
                 policy: &policy,
                 registration: &mut registration,
             };
@@ -229,7 +223,8 @@ pub(super) async fn pre_call(
     let chat = call.parsed.chat();
     let prompt = heavy(length, || chat.prompt(&roles(&call.policy)));
     let prompt = Captured::of_prompt(prompt, u64::MAX);
-    let is_readable = !prompt.incomplete;
+    let is_redacted_whole = || call.parsed.is_redacted_whole(snapshot, &call.policy);
+    let is_readable = !prompt.incomplete && heavy(length, is_redacted_whole);
     let mut record = call.registration.record(Stage::PreCall, prompt);
     if let Some(record) = &mut record {
         // A verdict on a part of the prompt is none on the whole. Set here, because the check registers
@@ -355,6 +350,17 @@ fn policy_of(
             None
         }
     }
+}
+
+/// What redacts prompts under a policy, if anything does.
+fn redactor<'a>(snapshot: &'a Snapshot, policy: &Policy) -> Option<Redactor<'a>> {
+    let inspector = snapshot.inspector.as_deref();
+    inspector
+        .filter(|_| policy.redact_upstream)
+        .map(|inspector| Redactor {
+            inspector,
+            patterns: policy.local_patterns(),
+        })
 }
 
 fn roles(policy: &Policy) -> Vec<json::ScanRole> {

@@ -12,6 +12,7 @@ mod torn_end;
 
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
+use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::disk::{self, About, File};
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
@@ -116,8 +117,11 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
         }
         index.add_recovered(*id, segment_file(&about), &acked.ordinals);
     }
-    // A number is not given again, or what was set aside before would be in the way.
-    let highest = newest_damaged(folder)?.max(ids.last().copied().unwrap_or(0));
+    // A number is not given again: what was set aside would be in the way, and what is noted of one segment would be
+    // taken for another.
+    let highest = newest_damaged(folder)?
+        .max(ids.last().copied().unwrap_or(0))
+        .max(WrittenUpTo::of_folder(folder)?.segment);
     remove_stray_logs(folder, &ids)?;
     let newest = Latest::in_segments(folder, &ids)?;
     let (sequence_file, sequencer) = SequenceFile::open(folder, newest, metrics)?;
@@ -125,7 +129,7 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
         index,
         sequence_file,
         sequencer,
-        next: highest + 1,
+        next: highest.saturating_add(1),
     })
 }
 

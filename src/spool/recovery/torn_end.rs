@@ -8,17 +8,19 @@ use crate::spool::frames::file_format::Format;
 use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
+use std::cmp::Ordering;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes of a segment that were written for certain.
-fn written_bytes(folder: &Path, id: SegmentId) -> io::Result<u64> {
+/// Whether what begins at `torn` at the end of a segment was written whole once, and is lost. A segment is followed by
+/// the next one only when it was written whole.
+fn is_lost(folder: &Path, id: SegmentId, torn: &Range<u64>) -> io::Result<bool> {
     let written = WrittenUpTo::of_folder(folder)?;
-    Ok(if written.segment == id {
-        written.bytes
-    } else {
-        0
+    Ok(match written.segment.cmp(&id) {
+        Ordering::Less => false,
+        Ordering::Equal => torn.start < written.bytes,
+        Ordering::Greater => !torn.is_empty(),
     })
 }
 
@@ -43,7 +45,7 @@ pub(super) fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
 pub(super) fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
     let path = segment::path(folder, id);
     let torn = torn_part(&path, folder.keys())?;
-    if torn.start < written_bytes(folder, id)? {
+    if is_lost(folder, id, &torn)? {
         return Ok(false);
     }
     // In the first format it cannot be told from damage for certain, and stays as it is.
@@ -59,6 +61,6 @@ pub(super) fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bo
 pub(super) fn may_be_torn(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
     match torn_part(&segment::path(folder, id), folder.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(true),
-        torn => Ok(torn?.start >= written_bytes(folder, id)?),
+        torn => Ok(!is_lost(folder, id, &torn?)?),
     }
 }

@@ -111,6 +111,11 @@ pub(crate) fn is_synced(path: &Path) -> bool {
     })
 }
 
+/// Whether a file is still there once the power has failed.
+pub(crate) fn outlives_power(path: &Path) -> bool {
+    with(|machine| machine.durable_names.contains_key(path))
+}
+
 /// Whether a folder, or one of its own inside, has a file with something in it.
 pub(crate) fn has_files(folder: &Path) -> bool {
     with(|machine| {

@@ -143,7 +143,8 @@ impl History {
     fn forget_unnoted(&mut self) {
         let chains = FOLDERS.map(|folder| Path::new(folder).join(chain_file::FILE_NAME));
         if !chains.iter().all(|chain| simulated::is_synced(chain)) {
-            self.unnoted.extend(witness::in_newest_segments());
+            self.unnoted
+                .extend(witness::in_newest_segments(simulated::outlives_power));
             self.may_lose_gateway = true;
         }
     }

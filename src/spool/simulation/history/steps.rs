@@ -168,7 +168,8 @@ impl History {
                 self.chain_damage += 1;
                 // Both copies of the note may be lost.
                 if self.chain_damage > 1 {
-                    self.unnoted.extend(witness::in_newest_segments());
+                    self.unnoted
+                        .extend(witness::in_newest_segments(simulated::outlives_power));
                 }
             }
             self.letter_sectors += u64::from(kind == "letters" && !matches!(what, Rot::Bit));
