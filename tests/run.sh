@@ -76,12 +76,14 @@ install_python() {
   "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$list"
 }
 
+# Makes a folder with npm packages from a list of them.
 install_node() {
+  local folder="$1" list="$2"
   command -v npm >/dev/null || packages nodejs npm
-  rm -rf "$environment/node"
-  mkdir -p "$environment/node"
-  cp tests/clients/package.json "$environment/node/"
-  (cd "$environment/node" && npm install --silent --no-audit --no-fund)
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  cp "$list" "$folder/"
+  (cd "$folder" && npm install --silent --no-audit --no-fund)
 }
 
 find_deny() {
@@ -104,7 +106,13 @@ unless_installed tests/clients/requirements.txt "$environment/python.installed" 
 # Libraries that need the major version of openai before.
 unless_installed tests/clients/requirements-openai-2.txt "$environment/python-openai-2.installed" \
   install_python "$environment/python-openai-2" tests/clients/requirements-openai-2.txt
-unless_installed tests/clients/package.json "$environment/node.installed" install_node
+unless_installed tests/clients/package.json "$environment/node.installed" \
+  install_node "$environment/node" tests/clients/package.json
+# Linters of the OpenAPI documents, generators of clients, and the frameworks that the packages have middleware for.
+unless_installed tests/contract/requirements.txt "$environment/contract-python.installed" \
+  install_python "$environment/contract-python" tests/contract/requirements.txt
+unless_installed tests/contract/package.json "$environment/contract-node.installed" \
+  install_node "$environment/contract-node" tests/contract/package.json
 find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
@@ -125,6 +133,8 @@ find_deny >/dev/null || install_deny
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_PYTHON_OPENAI_2="$environment/python-openai-2/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
+export MONITOR_TEST_CONTRACT_PYTHON="$environment/contract-python/bin/python"
+export MONITOR_TEST_CONTRACT_NODE_DIR="$environment/contract-node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM
 

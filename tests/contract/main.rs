@@ -4,6 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod api;
+mod generated;
+mod linters;
+mod packages;
+mod tools;
 
 use regex::Regex;
 use std::collections::BTreeMap;

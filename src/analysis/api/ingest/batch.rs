@@ -6,6 +6,7 @@ use super::surrogates::replace_lone;
 use crate::analysis::api::extract::bearer::bearer;
 use crate::analysis::api::extract::{Api, body, count_for};
 use crate::analysis::api::response::{Outcome, content};
+use crate::analysis::api::schemas;
 use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
 use crate::fair_queue::Urgency;
@@ -57,12 +58,12 @@ enum Body {
     path = "/process_batch",
     operation_id = "processBatch",
     tag = "analysis",
-    request_body(content = String, content_type = "application/x-ndjson"),
+    request_body(content = schemas::Lines, content_type = "application/x-ndjson"),
     responses(
         (
             status = 200,
             description = "NDJSON: one line for each line, in the same order, `{\"status\", \"body\"}` as in the answer to a single call, with `retry_after` for 429 and 503.",
-            body = String,
+            body = schemas::Lines,
             content_type = "application/x-ndjson",
             headers(("X-Monitor-Batch"), ("X-Monitor-Key-Application")),
         ),

@@ -35,9 +35,10 @@ pub fn openapi_json() -> &'static [u8] {
         title = "Monitor analysis API",
         version = GATEWAY_VERSION,
         description = include_str!("introduction.md"),
+        contact(name = "Monitor Gateway authors"),
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
-    servers((url = "./", description = "The server of this document (default port 4200).")),
+    servers((url = ".", description = "The server of this document (default port 4200).")),
     tags(
         (name = "analysis", description = "Messages in, verdicts out."),
         (name = "records", description = "Stored records."),
@@ -96,6 +97,8 @@ pub fn openapi_json() -> &'static [u8] {
 struct Api;
 
 /// Show where the API is
+///
+/// A page for people. Requires no token.
 #[utoipa::path(
     get,
     path = "/",

@@ -64,7 +64,7 @@ enum At {
         (
             status = 200,
             description = "A stream. If the store fails midway, the connection is cut.",
-            content((String = "application/x-ndjson"), (String = "text/csv")),
+            content((schemas::Lines = "application/x-ndjson"), (schemas::Lines = "text/csv")),
         ),
     ),
 )]

@@ -106,6 +106,11 @@ pub(crate) struct AttachedFiles {
     attached_files: Vec<Vec<u8>>,
 }
 
+/// JSON documents, one on each line; or lines of CSV.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub(crate) struct Lines(Vec<u8>);
+
 /// The content of a file.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]

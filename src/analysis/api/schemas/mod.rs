@@ -15,7 +15,7 @@ pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,
 };
-pub(super) use messages::{AttachedFiles, FileContent, Message, OverrideMessage};
+pub(super) use messages::{AttachedFiles, FileContent, Lines, Message, OverrideMessage};
 pub(super) use parameters::{
     ApplicationFilter, ApplicationPath, AttachmentPath, AuditFilter, ChainFilter, ExportOptions,
     IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,

@@ -4,6 +4,7 @@
 use super::words::{null, or_null, words};
 use monitor_model::{AppMode, LOCAL_PATTERNS, LONGEST_PHRASE, Policy};
 use serde_json::Value;
+use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::schema::{
     AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type,
 };
@@ -137,10 +138,10 @@ impl Kind {
         fields.build()
     }
 
-    fn replace_response(&self) -> Object {
+    fn replace_response(&self) -> Schema {
         match self.app_mode == AppMode::Async || self.holds_back {
-            true => one_of([false.into(), Value::Null]),
-            false => flag(),
+            true => only_or_null(false).into(),
+            false => flag().into(),
         }
     }
 
@@ -168,13 +169,11 @@ impl Kind {
         }
     }
 
-    fn redact_upstream(&self) -> Object {
+    fn redact_upstream(&self) -> Schema {
+        let description = "Finds of the local scan are removed from the forwarded text.";
         match self.redacts {
-            true => described(
-                one_of([true.into()]),
-                "Finds of the local scan are removed from the forwarded text.",
-            ),
-            false => one_of([false.into(), Value::Null]),
+            true => described(only(true), description).into(),
+            false => only_or_null(false).into(),
         }
     }
 
@@ -204,12 +203,13 @@ fn phrase(is_sync: bool) -> Object {
 }
 
 fn block_on(holds_back: bool) -> Object {
-    let dataclean = match holds_back {
-        true => described(
-            one_of([true.into(), Value::Null]),
-            "The only check of the window.",
-        ),
-        false => flag(),
+    let dataclean: Schema = match holds_back {
+        true => {
+            let only = only_or_null(true);
+            only.description(Some("The only check of the window."))
+                .into()
+        }
+        false => flag().into(),
     };
     ObjectBuilder::new()
         .schema_type(or_null(Type::Object))
@@ -304,11 +304,16 @@ fn words_or_null<const N: usize>(words: [&'static str; N]) -> Object {
         .build()
 }
 
-fn one_of<const N: usize>(values: [Value; N]) -> Object {
-    ObjectBuilder::new()
-        .schema_type(SchemaType::AnyValue)
-        .enum_values(Some(values))
-        .build()
+/// One value of the two, as a constant: generators of clients have no enumerations of truth values.
+fn only(value: bool) -> Object {
+    let mut schema = ObjectBuilder::new().schema_type(Type::Boolean).build();
+    // A keyword that the type of `utoipa` does not have.
+    schema.extensions = Some(Extensions::from_iter([("const", value)]));
+    schema
+}
+
+fn only_or_null(value: bool) -> AnyOfBuilder {
+    AnyOfBuilder::new().item(only(value)).item(null())
 }
 
 fn described(mut schema: Object, description: &str) -> Object {
