@@ -127,8 +127,8 @@ class Operation:
         """The field of a form that files are sent in."""
         if self.sends() != "files":
             return None
-        (name,) = self.document.resolved(self.request()[1])["properties"]
-        return name
+        fields = self.document.resolved(self.request()[1])["properties"]
+        return next(name for name, schema in fields.items() if schema.get("type") == "array")
 
     def media_type(self):
         return self.request()[0] if self.sends() == "text" else None

@@ -39,7 +39,7 @@ def operations(document):
 
 def module(package, tag, operation):
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", operation).lower()
-    return importlib.import_module(f"{package}.api.{tag}.{name}")
+    return importlib.import_module(f"{package}.api.{tag.replace(' ', '_')}.{name}")
 
 
 def everything_is_there():
