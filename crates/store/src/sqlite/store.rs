@@ -70,13 +70,11 @@ impl SqliteStore {
         let connection = connection.map_err(|error| failed(error.to_string()))?;
         let (connection, migrated) = migrated(connection).await?;
         priority::lower_writer_priority();
+        let writing = WritingConnection::new(connection, writing.foreign_keys(true)).await?;
         Ok(Self {
             readers: readers(options),
             migrated,
-            writer: Writer::start(WritingConnection::new(
-                connection,
-                writing.foreign_keys(true),
-            )),
+            writer: Writer::start(writing),
             policy_written: watch::Sender::new(()),
             settings_watch: SettingsWatch::new(),
         })

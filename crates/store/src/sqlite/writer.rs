@@ -63,7 +63,13 @@ enum Write {
 /// A change of anything but records.
 trait Change: Send {
     /// Makes the change within a savepoint of the batch's transaction and keeps its outcome.
-    fn make<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> BoxFuture<'c, ()>;
+    ///
+    /// # Errors
+    /// When the savepoint failed, and with it the transaction.
+    fn make<'c>(
+        &'c mut self,
+        connection: &'c mut SqliteConnection,
+    ) -> BoxFuture<'c, Result<(), StoreError>>;
 
     /// Sends the outcome, or the error that the whole batch failed with.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
@@ -81,11 +87,15 @@ where
     T: Send,
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send,
 {
-    fn make<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> BoxFuture<'c, ()> {
+    fn make<'c>(
+        &'c mut self,
+        connection: &'c mut SqliteConnection,
+    ) -> BoxFuture<'c, Result<(), StoreError>> {
         Box::pin(async move {
             if let Some(change) = self.change.take() {
-                self.outcome = Some(in_savepoint(connection, change).await);
+                self.outcome = Some(in_savepoint(connection, change).await?);
             }
+            Ok(())
         })
     }
 
@@ -98,21 +108,27 @@ where
 }
 
 /// All of a change or nothing.
-async fn in_savepoint<T, F>(connection: &mut SqliteConnection, change: F) -> Result<T, StoreError>
+///
+/// # Errors
+/// When the savepoint failed: there is no transaction anymore.
+async fn in_savepoint<T, F>(
+    connection: &mut SqliteConnection,
+    change: F,
+) -> Result<Result<T, StoreError>, StoreError>
 where
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T>,
 {
     let mut savepoint = connection.begin().await?;
-    match change(&mut savepoint).await {
-        Ok(outcome) => {
-            savepoint.commit().await?;
-            Ok(outcome)
-        }
-        Err(error) => {
-            savepoint.rollback().await?;
-            Err(error)
-        }
+    let outcome = change(&mut savepoint).await;
+    match &outcome {
+        Ok(_) => savepoint.commit().await?,
+        Err(cause) => savepoint.rollback().await.map_err(|lost| match cause {
+            // What SQLite rolled the whole transaction back for.
+            StoreError::Unavailable(_) => cause.clone(),
+            _ => lost.into(),
+        })?,
     }
+    Ok(outcome)
 }
 
 fn pending<T, F>(change: F) -> (Write, Outcome<T>)
@@ -307,22 +323,27 @@ impl Batch {
     }
 
     /// One transaction: first the changes in their order, then the records together. A change or a record that
-    /// fails undoes only itself; what undoes the whole batch shows at COMMIT. Returns the records' outcomes.
+    /// fails undoes only itself, unless SQLite rolls back the whole transaction for it (a full disk, an input or
+    /// output error): then the batch ends, and nothing of it is kept. Returns the records' outcomes.
     async fn commit(
         &mut self,
         connection: &mut WritingConnection,
     ) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+        let gate = connection.gate();
+        gate.close();
         let connection = connection.get().await?;
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         for change in &mut self.changes {
-            change.make(&mut transaction).await;
+            change.make(&mut transaction).await?;
         }
         let inserted = match self.records.is_empty() {
             true => Vec::new(),
             false => insert::insert(&mut transaction, &self.records).await?,
         };
-        transaction.commit().await?;
-        Ok(inserted)
+        gate.open();
+        let committed = transaction.commit().await;
+        gate.close();
+        Ok(committed.map(|()| inserted)?)
     }
 
     fn answer(self, committed: Result<Vec<Result<Inserted, StoreError>>, StoreError>) {
@@ -341,3 +362,6 @@ impl Batch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
