@@ -45,3 +45,8 @@ pub(crate) fn separator(gap: &str) -> Option<char> {
         is_dash(c).then_some('-')
     }
 }
+
+/// A sign without which no detector of values with borders finds anything: those that `Needs` names.
+pub(crate) fn is_mark(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, '@' | '.' | ':')
+}

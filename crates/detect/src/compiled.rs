@@ -7,12 +7,13 @@ use super::dataclean::pooled_regex::{LARGEST_COMPILED, PooledRegex, Refused, Wor
 use super::guardrails::{Category, CategoryThreshold, DEFAULT_THRESHOLD};
 use super::rules::{CustomPattern, DatacleanRules, GuardrailsRules, Pattern, Rules};
 use monitor_model::Stage;
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The most all regexes of one direction may take compiled, in bytes.
+/// The most all regexes of one direction may take compiled, in counted bytes.
 pub const LARGEST_TOGETHER: usize = 3 * LARGEST_COMPILED;
-/// After this time no further regex of one direction is compiled. Usual ones take less than a millisecond each.
+/// After this time of a processor no further regex of one direction is compiled. A usual one takes a millisecond.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The rules of one direction, ready for use.
@@ -27,12 +28,16 @@ pub struct Compiled {
     /// What its regexes take compiled, in bytes.
     compiled_bytes: usize,
     memory: Arc<WorkingMemory>,
+    is_cut_short: bool,
 }
 
 /// What compiling has taken, also of regexes that cannot be used.
-struct Taken {
+struct Taken<'c> {
+    /// As `PooledRegex::counted_bytes` counts them.
     bytes: usize,
-    began: Instant,
+    clock: &'c dyn Fn() -> Duration,
+    began: Duration,
+    is_over: bool,
 }
 
 /// A pattern that cannot be used.
@@ -54,6 +59,11 @@ impl Compiled {
 
     /// Makes the rules of one direction ready.
     pub fn of(stage: Stage, rules: Rules) -> Self {
+        Self::within(stage, rules, &cpu_time)
+    }
+
+    /// `clock` gives the time that compiling has taken, and only ever goes forward.
+    fn within(stage: Stage, rules: Rules, clock: &dyn Fn() -> Duration) -> Self {
         let asked = rules.guardrails.as_ref();
         let mut compiled = Self {
             patterns: Vec::new(),
@@ -65,14 +75,18 @@ impl Compiled {
             failures: Vec::new(),
             compiled_bytes: 0,
             memory: WorkingMemory::of(rules.regexes()),
+            is_cut_short: false,
             rules,
         };
         if let Some(dataclean) = compiled.rules.dataclean.clone() {
-            let taken = Taken {
+            let mut taken = Taken {
                 bytes: 0,
-                began: Instant::now(),
+                clock,
+                began: clock(),
+                is_over: false,
             };
-            compiled.add(&dataclean, taken);
+            compiled.add(&dataclean, &mut taken);
+            compiled.is_cut_short = taken.is_over;
         }
         compiled
     }
@@ -85,6 +99,11 @@ impl Compiled {
     /// The patterns that cannot be used.
     pub fn failures(&self) -> &[PatternFailure] {
         &self.failures
+    }
+
+    /// Whether regexes were left out because those before them took too long: another time they may be compiled.
+    pub fn is_cut_short(&self) -> bool {
+        self.is_cut_short
     }
 
     /// What its regexes take now, in bytes: compiled, and what their searches keep.
@@ -122,7 +141,7 @@ impl Compiled {
         &self.allowed
     }
 
-    fn add(&mut self, rules: &DatacleanRules, mut taken: Taken) {
+    fn add(&mut self, rules: &DatacleanRules, taken: &mut Taken<'_>) {
         let memory = self.memory.clone();
         let Some(patterns) = &rules.patterns else {
             self.patterns = PatternName::all().collect();
@@ -133,41 +152,39 @@ impl Compiled {
                 Pattern::Predefined(name) if self.patterns.contains(name) => {}
                 Pattern::Predefined(name) => self.patterns.push(*name),
                 Pattern::Custom(pattern) => {
-                    let built = taken.compile(|| {
-                        let regex = CustomRegex::new(pattern, &memory)?;
-                        Ok((regex.compiled_bytes(), regex))
-                    });
-                    let regex = self.weigh(format!("patterns[{index}].regex"), pattern, built);
-                    self.custom.extend(regex);
+                    let compile = || CustomRegex::new(pattern, &memory);
+                    let built = taken.compile(compile, CustomRegex::regex);
+                    let place = format!("patterns[{index}].regex");
+                    if let Some(custom) = self.usable(place, pattern, built) {
+                        self.compiled_bytes += custom.regex().compiled_bytes();
+                        self.custom.push(custom);
+                    }
                 }
             }
         }
         self.add_exceptions(&rules.allowed_patterns, taken);
     }
 
-    fn add_exceptions(&mut self, patterns: &[CustomPattern], mut taken: Taken) {
+    fn add_exceptions(&mut self, patterns: &[CustomPattern], taken: &mut Taken<'_>) {
         for (index, pattern) in patterns.iter().enumerate() {
-            let built = taken.compile(|| {
-                let regex = custom::whole(pattern, &self.memory)?;
-                Ok((regex.compiled_bytes(), regex))
-            });
+            let compile = || custom::whole(pattern, &self.memory);
+            let built = taken.compile(compile, |regex| regex);
             let place = format!("allowed_patterns[{index}].regex");
-            let regex = self.weigh(place, pattern, built);
-            self.allowed.extend(regex);
+            if let Some(regex) = self.usable(place, pattern, built) {
+                self.compiled_bytes += regex.compiled_bytes();
+                self.allowed.push(regex);
+            }
         }
     }
 
-    fn weigh<T>(
+    fn usable<T>(
         &mut self,
         place: String,
         pattern: &CustomPattern,
-        built: Result<(usize, T), String>,
+        built: Result<T, String>,
     ) -> Option<T> {
         let reason = match built {
-            Ok((bytes, regex)) => {
-                self.compiled_bytes += bytes;
-                return Some(regex);
-            }
+            Ok(built) => return Some(built),
             Err(reason) => reason,
         };
         self.failures.push(PatternFailure {
@@ -179,13 +196,15 @@ impl Compiled {
     }
 }
 
-impl Taken {
-    /// Compiles a regex, and says how many bytes it takes, unless too much was compiled before it.
+impl Taken<'_> {
+    /// Compiles a regex, unless too much was compiled before it.
     fn compile<T>(
         &mut self,
-        compile: impl FnOnce() -> Result<(usize, T), Refused>,
-    ) -> Result<(usize, T), String> {
-        if self.began.elapsed() > LONGEST {
+        compile: impl FnOnce() -> Result<T, Refused>,
+        regex: impl FnOnce(&T) -> &PooledRegex,
+    ) -> Result<T, String> {
+        if (self.clock)().saturating_sub(self.began) > LONGEST {
+            self.is_over = true;
             let longest = LONGEST.as_millis();
             return Err(format!(
                 "is not compiled: the regexes before it took {longest} ms"
@@ -198,14 +217,20 @@ impl Taken {
         }
         let built = compile();
         self.bytes += match &built {
-            Ok((bytes, _)) => *bytes,
-            Err(refused) => refused.compiled,
+            Ok(built) => regex(built).counted_bytes(),
+            Err(refused) => refused.counted,
         };
         match built {
             Ok(_) if self.bytes > LARGEST_TOGETHER => Err(too_large()),
             built => built.map_err(|refused| refused.reason),
         }
     }
+}
+
+/// The time that this thread has had a processor: one that waits, or is passed over, gets no regex refused.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// A name that is stored and no longer known is passed over.
@@ -235,20 +260,67 @@ impl From<Rules> for Compiled {
 mod tests {
     use super::*;
 
-    #[test]
-    fn regexes_that_are_refused_count_towards_what_is_compiled() {
-        let pattern = |number| CustomPattern {
+    fn with_allowed(regexes: impl Iterator<Item = String>) -> Rules {
+        let pattern = |(number, regex)| CustomPattern {
             name: format!("N{number}"),
-            regex: format!(r"[\w@]{{400}}{number}"),
+            regex,
         };
         let dataclean = DatacleanRules {
-            allowed_patterns: (0..100).map(pattern).collect(),
+            allowed_patterns: regexes.enumerate().map(pattern).collect(),
             ..DatacleanRules::default()
         };
-        let compiled = Compiled::new(Rules {
+        Rules {
             dataclean: Some(dataclean),
             ..Rules::default()
+        }
+    }
+
+    /// Before both automata of a regex were counted, these were accepted.
+    #[test]
+    fn three_large_regexes_are_accepted_though_each_takes_its_size_twice() {
+        let patterns = (0..3).map(|number| CustomPattern {
+            name: format!("N{number}"),
+            regex: format!(r"\w{{195}}{number}"),
         });
+        let compiled = Compiled::new(Rules {
+            dataclean: Some(DatacleanRules {
+                patterns: Some(patterns.map(Pattern::Custom).collect()),
+                ..DatacleanRules::default()
+            }),
+            ..Rules::default()
+        });
+        assert_eq!(compiled.failures(), []);
+        assert!(
+            compiled.weight() > LARGEST_TOGETHER,
+            "{}",
+            compiled.weight()
+        );
+    }
+
+    #[test]
+    fn what_a_thread_waits_is_no_time_of_compiling() {
+        let (before, begun) = (cpu_time(), std::time::Instant::now());
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(cpu_time() - before < begun.elapsed());
+    }
+
+    #[test]
+    fn regexes_behind_long_work_are_left_out_and_the_rules_say_so() {
+        let now = std::cell::Cell::new(Duration::ZERO);
+        let clock = || now.replace(now.get() + LONGEST / 4);
+        let rules = with_allowed((0..6).map(|number| format!("x{number}")));
+        let compiled = Compiled::within(Stage::PreCall, rules.clone(), &clock);
+        // The last one that begins in time is the fourth.
+        assert_eq!((compiled.allowed.len(), compiled.failures.len()), (4, 2));
+        assert!(compiled.is_cut_short());
+        let again = Compiled::new(rules);
+        assert!(again.failures().is_empty() && !again.is_cut_short());
+    }
+
+    #[test]
+    fn regexes_that_are_refused_count_towards_what_is_compiled() {
+        let rules = with_allowed((0..100).map(|number| format!(r"[\w@]{{400}}{number}")));
+        let compiled = Compiled::new(rules);
         let reasons = compiled.failures().iter().map(|failure| &*failure.reason);
         let (tried, passed_over): (Vec<_>, Vec<_>) = { reasons }
             .partition(|reason| *reason == "is larger than 10485760 bytes when compiled");

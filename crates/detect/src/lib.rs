@@ -24,7 +24,7 @@ pub use engine::{Engine, ProposedFinds};
 pub use message::{AnalysisBudget, Message};
 pub use report::{NOT_ANALYZED, Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
-pub use seams::{Reader, bytes_read, is_read_whole};
+pub use seams::{Reader, is_read_whole};
 pub use tokens::Encoding;
 pub use unknown_name::UnknownName;
 

@@ -7,13 +7,11 @@ use super::owned_message::OwnedMessage;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
 use crate::config::{AnalysisQueue, Services};
-use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns, Urgency};
+use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns, Urgency, heavy};
 use crate::judge::Remote;
 use crate::observe::TurnRefusal;
 use crate::observe::events::AnalysisRefused;
-use monitor_detect::{
-    AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, Reader, Report, bytes_read,
-};
+use monitor_detect::{AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, Report};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -112,7 +110,7 @@ impl MessageAnalyzer {
         proposed: ProposedFinds,
         claim: Claim,
     ) -> Result<(OwnedMessage, Report), ApiError> {
-        let bytes = bytes(&message, rules);
+        let bytes = bytes(&self.engine, &message, rules);
         let cost = cost(bytes, rules);
         if bytes <= self.longest_inline(rules) {
             let analyze = || {
@@ -197,13 +195,14 @@ pub(super) async fn in_background<T: Send + 'static>(
     done.await.ok()
 }
 
-/// The bytes that are looked at: those of the text, and those of what is read across its parts, where it has some.
-fn bytes(message: &OwnedMessage, rules: &Compiled) -> usize {
-    let reader = match rules.has_regexes() {
-        true => Reader::CustomPatterns,
-        false => Reader::Detectors,
-    };
-    bytes_read(message.borrow(), reader)
+/// The bytes that are looked at. Where a message has parts, counting them takes a look at what is analyzed of it.
+fn bytes(engine: &Engine, message: &OwnedMessage, rules: &Compiled) -> usize {
+    match message.part_breaks.is_empty() {
+        true => message.text.len(),
+        false => heavy(message.text.len(), || {
+            engine.bytes_read(message.borrow(), rules)
+        }),
+    }
 }
 
 /// What the analysis of a message costs, in bytes of text without custom regexes.
@@ -220,18 +219,37 @@ mod tests {
     use super::*;
     use monitor_detect::Rules;
 
+    fn in_parts(parts: &[&str]) -> OwnedMessage {
+        let text = parts.join("\n");
+        let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        OwnedMessage::with_breaks(text.as_str().into(), &breaks)
+    }
+
     #[test]
     fn a_message_of_many_short_parts_is_no_short_message() {
-        let rules = Compiled::new(Rules::default());
-        let cost_of = |parts: Vec<&str>| {
-            let text = parts.join("\n");
-            let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-            let message = OwnedMessage::with_breaks(text.as_str().into(), &breaks);
-            (text.len(), bytes(&message, &rules))
+        let (engine, rules) = (Engine::default(), Compiled::new(Rules::default()));
+        let cost_of = |parts: &[&str]| {
+            let message = in_parts(parts);
+            (message.text.len(), bytes(&engine, &message, &rules))
         };
-        let (length, read) = cost_of([" ", "4"].repeat(2_047));
+        let (length, read) = cost_of(&[" ", "4"].repeat(2_047));
         assert!(length < INLINE_BYTES && read > 4 * INLINE_BYTES, "{read}");
-        let (length, read) = cost_of(vec!["This is one part of an ordinary message."; 10]);
+        let (length, read) = cost_of(&["This is one part of an ordinary message."; 10]);
         assert!(read >= length && read < INLINE_BYTES, "{read}");
+    }
+
+    #[test]
+    fn what_lies_beyond_the_budget_is_not_read_to_learn_what_a_message_costs() {
+        let rules = Compiled::new(Rules::default());
+        let budget = AnalysisBudget {
+            bytes: 4 * INLINE_BYTES,
+            finds: AnalysisBudget::FINDS,
+        };
+        let engine = Engine::default().with_budget(budget);
+        let parts = |count: usize| in_parts(&["12", "34"].repeat(count));
+        let (within, beyond) = (parts(INLINE_BYTES), parts(16 * INLINE_BYTES));
+        let across = |message: &OwnedMessage| bytes(&engine, message, &rules) - message.text.len();
+        assert!(within.text.len() > budget.bytes && across(&within) > 0);
+        assert_eq!(across(&beyond), across(&within));
     }
 }

@@ -11,7 +11,7 @@ mod measures;
 pub(crate) mod models;
 pub(crate) mod owned_message;
 pub(crate) mod parameters;
-mod process;
+pub(crate) mod process;
 mod record_builder;
 mod remote_checks;
 pub(crate) mod request;

@@ -11,6 +11,8 @@ use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
+#[cfg(test)]
+pub(crate) use erased_users::NOT_STORED;
 use erased_users::{answer_of_insert, durable_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
@@ -192,7 +194,10 @@ impl Ingest {
             parameters,
         } = subject;
         let compiled = rules.compiled();
-        let message = OwnedMessage::with_breaks(input.message, &parameters.part_breaks);
+        let length = input.message.len();
+        let message = heavy(length, || {
+            OwnedMessage::with_breaks(input.message, &parameters.part_breaks)
+        });
         let analyzed = self.analyzer.analyze(rules.stage, compiled, message, claim);
         let (message, mut report) = analyzed.await?;
         if !rules.application.rules.keep_original {

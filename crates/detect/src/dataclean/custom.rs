@@ -7,12 +7,12 @@ use regex_automata::Input;
 use regex_automata::util::syntax;
 use std::sync::Arc;
 
-/// A regex that takes more compiled is a large one, in bytes.
+/// A regex that counts with more is a large one, in bytes.
 const LARGE: usize = 1 << 20;
 /// One search looks at this much of a message, in bytes; the clock is read between searches.
 const WINDOW: usize = 16 << 10;
 /// The same for a large regex, whose every byte may cost much more.
-const LARGE_WINDOW: usize = 4 << 10;
+pub(crate) const LARGE_WINDOW: usize = 4 << 10;
 
 /// A compiled custom pattern.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ impl CustomRegex {
         let regex = compile(&pattern.regex, memory)?;
         Ok(Self {
             name: pattern.name.clone(),
-            window: match regex.compiled_bytes() > LARGE {
+            window: match regex.counted_bytes() > LARGE {
                 true => LARGE_WINDOW,
                 false => WINDOW,
             },
@@ -52,9 +52,9 @@ impl CustomRegex {
         })
     }
 
-    /// What it takes compiled, in bytes.
-    pub(crate) fn compiled_bytes(&self) -> usize {
-        self.regex.compiled_bytes()
+    /// The regex as such.
+    pub(crate) fn regex(&self) -> &PooledRegex {
+        &self.regex
     }
 
     /// Gives each match that is not empty to `found`, in order, until it says stop. Between searches
@@ -119,7 +119,7 @@ pub(crate) fn whole(
 
 /// Whether an allowed pattern matches the whole of a find; None for a find longer than one search looks at.
 pub(crate) fn allows(regex: &PooledRegex, find: &str) -> Option<bool> {
-    let is_bounded = regex.compiled_bytes() <= LARGE || find.len() <= LARGE_WINDOW;
+    let is_bounded = regex.counted_bytes() <= LARGE || find.len() <= LARGE_WINDOW;
     is_bounded.then(|| regex.is_match(find))
 }
 
@@ -127,15 +127,15 @@ fn compile(regex: &str, memory: &Arc<WorkingMemory>) -> Result<PooledRegex, Refu
     if regex.is_empty() {
         return Err(Refused {
             reason: "is empty".to_owned(),
-            compiled: 0,
+            counted: 0,
         });
     }
     let regex = PooledRegex::new(regex, memory)?;
-    match regex.is_match("") {
+    match regex.matches_empty() {
         false => Ok(regex),
         true => Err(Refused {
             reason: "matches the empty text; allowed: a regex that needs a character".to_owned(),
-            compiled: regex.compiled_bytes(),
+            counted: regex.counted_bytes(),
         }),
     }
 }
@@ -194,6 +194,16 @@ mod tests {
             assert_eq!(allowed(regex).unwrap_err().reason, reason);
         }
         assert!(allowed("a)(b").is_err());
+    }
+
+    #[test]
+    fn a_regex_that_is_refused_keeps_nothing() {
+        let memory = WorkingMemory::of(1);
+        for regex in ["x*", r"(?:[ab]*a[ab]{36}b)*"] {
+            assert!(CustomRegex::new(&pattern(regex), &memory).is_err());
+            assert!(whole(&pattern(regex), &memory).is_err());
+            assert_eq!(memory.kept(), 0);
+        }
     }
 
     #[test]

@@ -7,8 +7,12 @@ use regex_automata::{Input, Match};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most a regex may take compiled, in bytes, for each direction in which it is searched.
+/// The most bytes that each of the two automata of a regex, one for each direction of a search, may take.
 pub(crate) const LARGEST_COMPILED: usize = 10 << 20;
+/// Bounds that are tried one after the other: a regex counts with no more than the first that suffices.
+const SIZES: [usize; 3] = [64 << 10, 1 << 20, LARGEST_COMPILED];
+/// The most that a third automaton takes, which speeds up searches from a fixed place, in bytes.
+const LARGEST_ONE_PASS: usize = 64 << 10;
 /// The most that the automaton of one direction may keep in one search, in bytes.
 const LARGEST_AUTOMATON: usize = 1 << 20;
 /// What the searches of a set of rules may keep, in bytes: for the set and for each of its regexes.
@@ -20,8 +24,8 @@ const KEPT_OF_A_REGEX: usize = 64 << 10;
 pub(crate) struct Refused {
     /// What is wrong, for whoever wrote it.
     pub(crate) reason: String,
-    /// What was compiled before that was known, in bytes.
-    pub(crate) compiled: usize,
+    /// What was compiled before that was known, in counted bytes.
+    pub(crate) counted: usize,
 }
 
 /// What the regexes of a set of rules keep between searches.
@@ -35,6 +39,8 @@ pub(crate) struct WorkingMemory {
 #[derive(Clone, Debug)]
 pub(crate) struct PooledRegex {
     regex: Regex,
+    /// Each of its automata fits in so many bytes.
+    size: usize,
     idle: Arc<Mutex<Vec<Cache>>>,
     memory: Arc<WorkingMemory>,
 }
@@ -77,20 +83,36 @@ impl PooledRegex {
     /// # Errors
     /// What is wrong with it, for whoever wrote it.
     pub(crate) fn new(pattern: &str, memory: &Arc<WorkingMemory>) -> Result<Self, Refused> {
-        let config = Config::new()
-            .nfa_size_limit(Some(LARGEST_COMPILED))
-            .hybrid_cache_capacity(LARGEST_AUTOMATON);
-        let built = Regex::builder().configure(config).build(pattern);
-        Ok(Self {
-            regex: built.map_err(|error| refused(&error))?,
-            idle: Arc::default(),
-            memory: memory.clone(),
-        })
+        for size in SIZES {
+            let config = Config::new()
+                .nfa_size_limit(Some(size))
+                .onepass_size_limit(Some(LARGEST_ONE_PASS))
+                .hybrid_cache_capacity(LARGEST_AUTOMATON);
+            match Regex::builder().configure(config).build(pattern) {
+                Ok(regex) => {
+                    return Ok(Self {
+                        regex,
+                        size,
+                        idle: Arc::default(),
+                        memory: memory.clone(),
+                    });
+                }
+                Err(error) if error.size_limit().is_none() => return Err(refused(&error)),
+                Err(_) => {}
+            }
+        }
+        Err(Refused::too_large())
     }
 
     /// What it takes compiled, in bytes.
     pub(crate) fn compiled_bytes(&self) -> usize {
         self.regex.memory_usage()
+    }
+
+    /// What counts towards the bounds, in bytes: not both of its automata, so that rules stay accepted that were when
+    /// only one was counted.
+    pub(crate) fn counted_bytes(&self) -> usize {
+        self.size.min(self.compiled_bytes())
     }
 
     /// Ready to search, with the memory of an earlier search where there is one.
@@ -113,6 +135,13 @@ impl PooledRegex {
     pub(crate) fn is_match(&self, text: &str) -> bool {
         let input = Input::new(text).earliest(true);
         self.searcher().find(&input).is_some()
+    }
+
+    /// Whether it matches a text without a character. Nothing is kept of this search.
+    pub(crate) fn matches_empty(&self) -> bool {
+        let mut cache = self.regex.create_cache();
+        let input = Input::new("").earliest(true);
+        self.regex.search_half_with(&mut cache, &input).is_some()
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Cache>> {
@@ -156,14 +185,14 @@ impl Refused {
         let line = line.strip_prefix("error: ").unwrap_or(line);
         Self {
             reason: format!("is not valid: {line}"),
-            compiled: 0,
+            counted: 0,
         }
     }
 
     pub(crate) fn too_large() -> Self {
         Self {
             reason: format!("is larger than {LARGEST_COMPILED} bytes when compiled"),
-            compiled: LARGEST_COMPILED,
+            counted: LARGEST_COMPILED,
         }
     }
 }
@@ -172,6 +201,21 @@ impl Refused {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_regex_counts_with_the_first_size_that_one_of_its_automata_fits_in() {
+        for (regex, size) in [
+            ("a", SIZES[0]),
+            (r"\w{20}", SIZES[1]),
+            (r"\w{200}", SIZES[2]),
+        ] {
+            let regex = PooledRegex::new(regex, &WorkingMemory::of(1)).unwrap();
+            assert_eq!(regex.size, size);
+            let (counted, compiled) = (regex.counted_bytes(), regex.compiled_bytes());
+            assert!(counted <= size && counted <= compiled);
+            assert!(compiled <= 2 * size + 2 * LARGEST_ONE_PASS, "{compiled}");
+        }
+    }
 
     #[test]
     fn what_searches_keep_is_bounded_for_all_regexes_together() {

@@ -9,6 +9,7 @@ use super::guardrails::{self, Guardrail, SecondStage};
 use super::message::{AnalysisBudget, Message};
 use super::report::{self, Report};
 use super::rules::{CleanType, CustomPolicy, GuardrailsRules, Rules, TokenThresholds};
+use super::seams::{Reader, bytes_across};
 use super::tokens::Encoding;
 use cleaned::Cleaned;
 use monitor_model::Services;
@@ -166,6 +167,16 @@ impl Engine {
             cleaned_in_part: cleaned.in_part,
             timings,
         }
+    }
+
+    /// The bytes that analyzing a message takes one look at: those of its text, and where it has parts, those of what
+    /// is read across them within the budget.
+    pub fn bytes_read(&self, message: Message<'_>, rules: &Compiled) -> usize {
+        let reader = match rules.has_regexes() {
+            true => Reader::CustomPatterns,
+            false => Reader::Detectors,
+        };
+        message.text.len() + bytes_across(self.budget.of(message), reader)
     }
 
     /// Does the other work and the guardrails that the rules ask for: one after the other, or both at

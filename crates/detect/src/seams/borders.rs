@@ -8,6 +8,7 @@
 //! and the bytes of all of them are bounded by the caller, who learns what each takes before it is made.
 
 use super::parts::{JoinedParts, Reader, Seam};
+use crate::chars::is_mark;
 use crate::confusables::{Reading, reading};
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ pub(super) struct Borders<'a> {
     breaks: Vec<Seam>,
     /// What stands before each break.
     before: Vec<Counts>,
-    /// Where something stands without which nothing is found, ascending. Not kept for who reads any text.
+    /// Where something stands without which no detector of borders finds anything, ascending. None for regexes.
     marks: Vec<usize>,
     reader: Reader,
 }
@@ -94,7 +95,7 @@ impl<'a> Borders<'a> {
             };
             counts.letters += usize::from(c.is_alphabetic());
             counts.digits += usize::from(c.is_ascii_digit());
-            if c.is_ascii_digit() || matches!(c, '@' | '.' | ':') {
+            if self.reader == Reader::Detectors && is_mark(c) {
                 counts.marks += 1;
                 self.marks.push(at);
             }
@@ -112,15 +113,15 @@ impl<'a> Borders<'a> {
     }
 
     pub(super) fn read(&self, plan: &Plan) -> JoinedParts {
-        let mut reading = JoinedParts::default();
+        let mut variant = JoinedParts::default();
         let mut at = plan.text.start;
         for border in &plan.borders {
-            self.add(&mut reading, at..border.at, &plan.crossed);
-            reading.push("\n", border.original);
+            self.add(&mut variant, at..border.at, &plan.crossed);
+            variant.push("\n", border.original);
             at = border.at;
         }
-        self.add(&mut reading, at..plan.text.end, &plan.crossed);
-        reading
+        self.add(&mut variant, at..plan.text.end, &plan.crossed);
+        variant
     }
 
     /// Those that begin at a break and end at the one so many parts behind it.
@@ -192,9 +193,9 @@ impl<'a> Borders<'a> {
                 }
             }
             left = rest;
-            let heaps = taken.chunk_by(|one, next| next.at - one.at <= 4 * LONGEST);
-            if !heaps
-                .map(|heap| self.plan_around(heap))
+            let groups = taken.chunk_by(|one, next| next.at - one.at <= 4 * LONGEST);
+            if !groups
+                .map(|group| self.plan_around(group))
                 .all(|plan| take(&plan))
             {
                 return false;
@@ -231,12 +232,12 @@ impl<'a> Borders<'a> {
     }
 
     /// Adds what stands at a place, and the breaks in it that a find may reach across.
-    fn add(&self, reading: &mut JoinedParts, place: Range<usize>, crossed: &[Range<usize>]) {
+    fn add(&self, variant: &mut JoinedParts, place: Range<usize>, crossed: &[Range<usize>]) {
         let text = &self.joined.text;
         let start = text.ceil_char_boundary(place.start);
         let end = text.floor_char_boundary(place.end.min(text.len()));
-        let added = reading.text.len();
-        reading.copy(self.joined, start..end);
+        let added = variant.text.len();
+        variant.copy(self.joined, start..end);
         let is_crossed = |seam: &&Seam| {
             let next = crossed.partition_point(|range| range.end <= seam.at);
             crossed.get(next).is_some_and(|range| range.start < seam.at)
@@ -244,7 +245,7 @@ impl<'a> Borders<'a> {
         let first = self.breaks.partition_point(|seam| seam.at <= start);
         let seams = self.breaks[first..].iter();
         let seams = seams.take_while(|seam| seam.at < end).filter(is_crossed);
-        reading.seams.extend(seams.map(|seam| Seam {
+        variant.seams.extend(seams.map(|seam| Seam {
             at: added + seam.at - start,
             ..*seam
         }));
@@ -258,5 +259,26 @@ impl Plan {
             borders: Vec::new(),
             crossed: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_kept_for_detectors_only() {
+        let mut joined = JoinedParts::default();
+        joined.push("123", 0);
+        joined.seams = [1, 2]
+            .map(|at| Seam {
+                at,
+                original: at,
+                is_break: true,
+            })
+            .into();
+        let marks = |reader| Borders::new(&joined, reader).marks.len();
+        assert_eq!(marks(Reader::Detectors), 3);
+        assert_eq!(marks(Reader::CustomPatterns), 0);
     }
 }

@@ -13,8 +13,8 @@ use parts::Seam;
 
 pub(crate) use parts::JoinedParts;
 pub use parts::Reader;
-pub(crate) use readings::read_bordered;
-pub use readings::{bytes_read, is_read_whole};
+pub use readings::is_read_whole;
+pub(crate) use readings::{bytes_across, read_bordered};
 
 /// A place in a text where the parts on both sides are joined.
 #[derive(Clone)]
@@ -117,6 +117,17 @@ fn borders(text: &str) -> impl Iterator<Item = Cut> {
     })
 }
 
+#[cfg(test)]
+thread_local! {
+    static JOINED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Bytes that this thread has joined so far.
+#[cfg(test)]
+pub(crate) fn joined_bytes() -> usize {
+    JOINED.get()
+}
+
 /// Reads a text once and gives what stands around its seams.
 struct Joining<'a> {
     text: &'a str,
@@ -146,6 +157,8 @@ impl<'a> Joining<'a> {
     fn read(&mut self, stop: usize) {
         let end = self.text.floor_char_boundary(stop.min(self.at + CONTEXT));
         let text = &self.text[self.at..end];
+        #[cfg(test)]
+        JOINED.set(JOINED.get() + text.len());
         match suspicious(text, 0) {
             None => self.window.push(text, self.at),
             Some(_) => {

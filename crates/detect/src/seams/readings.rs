@@ -14,7 +14,7 @@ const MORE: usize = 64 * 1024;
 
 /// Gives each reading of the breaks as borders to `read`, until it says stop. False if there are more than the
 /// bytes of the text allow; then the likeliest were read, from the beginning of the message on. Parts of blanks
-/// are left out: they are none in any reading.
+/// are left out, and for regexes read as well: a blank may be what one asks for.
 pub(crate) fn read_bordered(
     message: Message<'_>,
     reader: Reader,
@@ -23,15 +23,13 @@ pub(crate) fn read_bordered(
     plan(message, reader, |borders, plan| read(&borders.read(plan)))
 }
 
-/// The bytes that analyzing a message takes one look at: those of its text, and where it has parts, those of what
-/// is read across them.
-pub fn bytes_read(message: Message<'_>, reader: Reader) -> usize {
-    let mut bytes = message.text.len();
+/// The bytes that are read across the parts of a message, besides its text.
+pub(crate) fn bytes_across(message: Message<'_>, reader: Reader) -> usize {
     if message.part_breaks.is_empty() {
-        return bytes;
+        return 0;
     }
     let length = |joined: JoinedParts| joined.text.len();
-    bytes += match reader {
+    let mut bytes = match reader {
         Reader::Detectors => joined_seams(message).map(length).sum::<usize>(),
         Reader::CustomPatterns => joined_parts(message).map(length).sum(),
     };
@@ -59,14 +57,16 @@ fn plan(
         return true;
     }
     let without_blank = without_blank_parts(message.text, &breaks);
-    let cuts = match without_blank.is_empty() {
-        true => breaks,
-        false => without_blank,
+    let lists = match (without_blank.is_empty(), reader) {
+        (true, _) => vec![breaks],
+        (false, Reader::Detectors) => vec![without_blank],
+        (false, Reader::CustomPatterns) => vec![without_blank, breaks],
     };
     let mut left = message.text.len().saturating_mul(TIMES_THE_TEXT);
     left = left.saturating_add(MORE);
     let (mut is_whole, mut go_on) = (true, true);
-    for joined in Joining::new(message.text, cuts) {
+    let all = lists.into_iter();
+    for joined in all.flat_map(|cuts| Joining::new(message.text, cuts)) {
         let borders = Borders::new(&joined, reader);
         borders.each(&mut |plan| {
             is_whole = plan.cost() <= left;
@@ -110,8 +110,9 @@ mod tests {
                     continue;
                 }
                 let span = reading.original(seam.at - 1..seam.at + 1);
-                let span = span.map(|span| text[span].replace('\n', ""));
-                assert_eq!(span.as_deref(), reading.text.get(seam.at - 1..seam.at + 1));
+                let seen = |text: &str| text.split_whitespace().collect::<String>();
+                let read = reading.text.get(seam.at - 1..seam.at + 1);
+                assert_eq!(span.map(|span| seen(&text[span])), read.map(seen));
             }
             told.push(shown);
             true
@@ -128,6 +129,11 @@ mod tests {
             all(&["a", "b", "", "c", "d"]),
             ["a\nb|c\nd", "a\nb|c|d", "a|b\nc|d", "a|b|c\nd"]
         );
+        // A part of blanks is nothing, and what it is.
+        let blank = all(&["x", "foo", " ", "bar", "y"]);
+        for expected in ["x\nfoo|bar\ny", "x\nfoo| |bar\ny"] {
+            assert!(blank.iter().any(|text| text == expected), "{blank:?}");
+        }
         // Two values that share no byte are in one reading.
         let two = all(&["x", "1", "2", "3", "4", "y"]);
         assert_eq!(two[0], "x\n1|2\n3|4\ny");
@@ -177,7 +183,7 @@ mod tests {
                     true
                 });
                 assert_eq!(is_read_whole(message, reader), is_whole);
-                let cost = bytes_read(message, reader);
+                let cost = text.len() + bytes_across(message, reader);
                 assert!(bytes + 128 * count <= most, "{:?}: {bytes}", &parts[..2]);
                 assert!(cost >= text.len() + bytes, "{:?}: {cost}", &parts[..2]);
                 assert!(cost <= 3 * text.len() + most, "{:?}: {cost}", &parts[..2]);

@@ -6,7 +6,7 @@ use monitor_model::{AnalysisResponse, Warning, WarningCode};
 use monitor_store::{Durable, StoreError};
 
 /// What a verdict says whose record was not stored.
-const NOT_STORED: &str = "this user's records were erased, nothing was stored";
+pub(crate) const NOT_STORED: &str = "this user's records were erased, nothing was stored";
 
 /// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
 pub(super) fn answer_of_insert(

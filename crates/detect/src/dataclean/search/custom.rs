@@ -3,7 +3,7 @@
 
 use super::found::{Found, too_many_parts};
 use crate::compiled::Compiled;
-use crate::dataclean::custom::{Ended, allows};
+use crate::dataclean::custom::{CustomRegex, Ended, LARGE_WINDOW, allows};
 use crate::dataclean::overlap;
 use crate::dataclean::span::{Kind, Span, Strength};
 use crate::message::Message;
@@ -51,43 +51,30 @@ impl<'r, 'c> CustomSearch<'r, 'c> {
                 .push(format!("custom pattern {name}: its regex {reason}"));
             found.in_part = true;
         }
-        let go_on = || self.go_on();
-        let mut room = MOST_CUSTOM_FINDS;
-        for custom in self.rules.custom() {
-            let mut take = |place: Range<usize>| {
-                if room == 0 {
-                    return false;
+        if self.rules.custom().is_empty() {
+            return;
+        }
+        let mut searches = PatternSearches::new(self);
+        searches.run_all(found, |pattern, run| run.find_in(pattern, message.text));
+        // What is read across parts is put together once for all patterns.
+        let mut find_across = |joined: &JoinedParts| {
+            searches.run_all(found, |pattern, run| run.find_across(pattern, joined))
+        };
+        let is_whole = !joined_parts(message).all(|joined| find_across(&joined))
+            || read_bordered(message, Reader::CustomPatterns, find_across);
+        found.ran += self.rules.custom().len();
+        for PatternSearch { pattern, ended } in &searches.all {
+            let name = &pattern.name;
+            match ended {
+                Ended::Stopped => {
+                    found.failures.push(stopped(name, searches.room));
+                    found.in_part = true;
                 }
-                room -= 1;
-                found.spans.push(Span {
-                    kind: Kind::Custom(&custom.name),
-                    start: place.start,
-                    end: place.end,
-                    strength: Strength::CheckDigits,
-                });
-                true
-            };
-            let mut ended = custom.find(message.text, go_on, |start, end| take(start..end));
-            let mut find_across = |joined: &JoinedParts| {
-                if ended == Ended::AtTheEnd {
-                    ended = custom.find(&joined.text, go_on, |start, end| {
-                        let is_across = joined.break_in(&(start..end)).is_some();
-                        let place = joined.original(start..end).filter(|_| is_across);
-                        place.is_none_or(&mut take)
-                    });
+                Ended::AtTheEnd if !is_whole => {
+                    let why = too_many_parts(message);
+                    found.fail(format!("custom pattern {name}: {why}"));
                 }
-                ended == Ended::AtTheEnd
-            };
-            let is_whole = !joined_parts(message).all(|joined| find_across(&joined))
-                || read_bordered(message, Reader::CustomPatterns, find_across);
-            found.ran += 1;
-            if !is_whole {
-                let (name, why) = (&custom.name, too_many_parts(message));
-                found.fail(format!("custom pattern {name}: {why}"));
-            }
-            if ended == Ended::Stopped {
-                found.failures.push(stopped(&custom.name, room));
-                found.in_part = true;
+                Ended::AtTheEnd => {}
             }
         }
     }
@@ -98,17 +85,17 @@ impl<'r, 'c> CustomSearch<'r, 'c> {
         if self.rules.allowed().is_empty() {
             return;
         }
-        let (mut compared, mut left_out) = (0, 0_usize);
+        let (mut compared, mut left_out, mut too_long) = (0, 0_usize, 0_usize);
         let spans = std::mem::take(&mut found.spans);
         found.spans = overlap::except(spans, |span| {
             compared += 1;
-            let is_left = compared > MOST_CUSTOM_FINDS;
-            let allows = match is_left {
-                true => None,
-                false => self.is_allowed(&text[span.start..span.end]),
+            let comparison = match compared > MOST_CUSTOM_FINDS {
+                true => Comparison::Stopped,
+                false => self.compare(&text[span.start..span.end]),
             };
-            left_out += usize::from(allows.is_none());
-            allows == Some(true)
+            left_out += usize::from(comparison == Comparison::Stopped);
+            too_long += usize::from(comparison == Comparison::TooLong);
+            comparison == Comparison::Allowed
         });
         if left_out > 0 {
             found.failures.push(format!(
@@ -117,21 +104,123 @@ impl<'r, 'c> CustomSearch<'r, 'c> {
             CUSTOM_TIME_US / 1000
         ));
         }
+        if too_long > 0 {
+            found.failures.push(format!(
+                "allowed patterns: {too_long} findings were not compared with large regexes and stay findings; \
+                 allowed: findings of at most {LARGE_WINDOW} bytes"
+            ));
+        }
     }
 
-    /// Whether an allowed pattern matches a find; None if not all that might were tried.
-    fn is_allowed(&self, find: &str) -> Option<bool> {
-        let mut is_sure = true;
+    /// Compares a find with the allowed patterns.
+    fn compare(&self, find: &str) -> Comparison {
+        let mut compared = Comparison::Other;
         for regex in self.rules.allowed() {
             if !self.go_on() {
-                return None;
+                return Comparison::Stopped;
             }
             match allows(regex, find) {
-                Some(true) => return Some(true),
-                unsure => is_sure &= unsure.is_some(),
+                Some(true) => return Comparison::Allowed,
+                Some(false) => {}
+                None => compared = Comparison::TooLong,
             }
         }
-        is_sure.then_some(false)
+        compared
+    }
+}
+
+/// How a find compares with the allowed patterns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// One of them matches it.
+    Allowed,
+    /// None matches it.
+    Other,
+    /// None matches it of those that a find of its length is compared with.
+    TooLong,
+    /// Not all were tried that might match it.
+    Stopped,
+}
+
+/// The searches of all custom patterns, which share the places that they may find.
+struct PatternSearches<'s, 'r> {
+    search: &'s CustomSearch<'r, 's>,
+    all: Vec<PatternSearch<'r>>,
+    room: usize,
+}
+
+struct PatternSearch<'r> {
+    pattern: &'r CustomRegex,
+    ended: Ended,
+}
+
+/// What a search asks before it goes on, and where it puts what it finds.
+struct SearchRun<'a> {
+    go_on: &'a dyn Fn() -> bool,
+    /// False ends the search.
+    take: &'a mut dyn FnMut(Range<usize>) -> bool,
+}
+
+impl<'s, 'r> PatternSearches<'s, 'r> {
+    fn new(search: &'s CustomSearch<'r, 's>) -> Self {
+        let patterns = search.rules.custom().iter();
+        let all = patterns.map(|pattern| PatternSearch {
+            pattern,
+            ended: Ended::AtTheEnd,
+        });
+        Self {
+            search,
+            all: all.collect(),
+            room: MOST_CUSTOM_FINDS,
+        }
+    }
+
+    /// Runs every search that was not stopped; false if none is left.
+    fn run_all(
+        &mut self,
+        found: &mut Found<'r>,
+        run: impl Fn(&CustomRegex, SearchRun<'_>) -> Ended,
+    ) -> bool {
+        for one in &mut self.all {
+            let pattern = one.pattern;
+            if one.ended == Ended::Stopped {
+                continue;
+            }
+            let mut take = |place: Range<usize>| {
+                if self.room == 0 {
+                    return false;
+                }
+                self.room -= 1;
+                found.spans.push(Span {
+                    kind: Kind::Custom(&pattern.name),
+                    start: place.start,
+                    end: place.end,
+                    strength: Strength::CheckDigits,
+                });
+                true
+            };
+            let run_of_it = SearchRun {
+                go_on: &|| self.search.go_on(),
+                take: &mut take,
+            };
+            one.ended = run(pattern, run_of_it);
+        }
+        self.all.iter().any(|one| one.ended == Ended::AtTheEnd)
+    }
+}
+
+impl SearchRun<'_> {
+    fn find_in(self, pattern: &CustomRegex, text: &str) -> Ended {
+        pattern.find(text, self.go_on, |start, end| (self.take)(start..end))
+    }
+
+    /// What reaches across a break between parts.
+    fn find_across(self, pattern: &CustomRegex, joined: &JoinedParts) -> Ended {
+        pattern.find(&joined.text, self.go_on, |start, end| {
+            let is_across = joined.break_in(&(start..end)).is_some();
+            let place = joined.original(start..end).filter(|_| is_across);
+            place.is_none_or(&mut *self.take)
+        })
     }
 }
 
@@ -147,77 +236,4 @@ fn stopped(name: &str, room: usize) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::dataclean::PatternName;
-    use crate::rules::{DatacleanRules, Rules};
-
-    /// A clock whose every look takes a tenth of the time of custom patterns.
-    fn slow() -> impl Fn() -> u64 {
-        let now = std::cell::Cell::new(0);
-        move || now.replace(now.get() + CUSTOM_TIME_US / 10)
-    }
-
-    fn with_allowed(allowed: &[&str]) -> Compiled {
-        let pattern = |regex: &&str| crate::rules::CustomPattern {
-            name: "ours".to_owned(),
-            regex: (*regex).to_owned(),
-        };
-        let dataclean = DatacleanRules {
-            patterns: Some(vec![PatternName::Emails.into()]),
-            allowed_patterns: allowed.iter().map(pattern).collect(),
-            ..DatacleanRules::default()
-        };
-        Compiled::new(Rules {
-            dataclean: Some(dataclean),
-            ..Rules::default()
-        })
-    }
-
-    #[test]
-    fn allowed_patterns_have_the_time_of_custom_patterns_and_what_was_not_compared_stays_a_find() {
-        let engine = crate::Engine::default();
-        let text = "a@ours.example ".repeat(20);
-        let said = |rules: &Compiled, clock: &dyn Fn() -> u64| {
-            let (report, errors) = engine.sensitive_data(&text, rules, clock);
-            (report.entities.len(), errors)
-        };
-        let rules = with_allowed(&["b@.*", r"a@ours\.example"]);
-        assert_eq!(said(&rules, &|| 0), (0, Vec::new()));
-        // The first look begins; nine more are within the time: four finds and a half.
-        let (finds, errors) = said(&rules, &slow());
-        assert_eq!(finds, 16);
-        assert_eq!(
-            errors,
-            [
-                "dataclean: allowed patterns were stopped: 16 findings were not compared with all of them and \
-              stay findings; allowed: 100000 findings, and 1000 ms together with custom patterns"
-            ]
-        );
-    }
-
-    #[test]
-    fn the_time_of_custom_patterns_is_none_of_allowed_ones() {
-        let mut rules = with_allowed(&[r"a@ours\.example"]).rules().clone();
-        let custom = crate::rules::CustomPattern {
-            name: "X".to_owned(),
-            regex: "x".to_owned(),
-        };
-        if let Some(dataclean) = &mut rules.dataclean {
-            let patterns = dataclean.patterns.as_mut();
-            patterns
-                .unwrap()
-                .push(crate::rules::Pattern::Custom(custom));
-        }
-        let rules = Compiled::new(rules);
-        let engine = crate::Engine::default();
-        let text = "x ".repeat(9) + "a@ours.example";
-        let clock = slow();
-        let (report, errors) = engine.sensitive_data(&text, &rules, &clock);
-        assert_eq!(report.entities.len(), 10);
-        assert_eq!(errors.len(), 2, "{errors:?}");
-        assert!(errors[0].contains("custom pattern X was stopped"));
-        assert!(errors[1].contains("10 findings were not compared"));
-    }
-}
+mod tests;

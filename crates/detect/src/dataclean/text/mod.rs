@@ -283,6 +283,15 @@ fn mark(byte: u8) -> u8 {
 mod tests {
     use super::*;
 
+    /// Readings of parts without one of these signs are left out, since no detector finds anything in them.
+    #[test]
+    fn what_a_detector_needs_are_the_marks_between_parts() {
+        for byte in 0..128_u8 {
+            let c = char::from(byte);
+            assert_eq!(mark(byte) != 0, crate::chars::is_mark(c), "{c:?}");
+        }
+    }
+
     #[test]
     fn runs_cross_block_borders_whole() {
         for lead in 0..70 {
