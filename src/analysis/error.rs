@@ -43,6 +43,18 @@ fn busy(reason: TurnRefusal) -> &'static str {
     }
 }
 
+/// Why rules are not compiled for now.
+fn rules_busy(reason: TurnRefusal) -> &'static str {
+    match reason {
+        TurnRefusal::Full => {
+            "too many rules wait to be compiled (limits.waiting_bytes), nothing was recorded or changed: try again"
+        }
+        TurnRefusal::Late => {
+            "the rules waited too long to be compiled (limits.longest_wait), nothing was recorded or changed: try again"
+        }
+    }
+}
+
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApiError {
@@ -151,6 +163,9 @@ pub enum ApiError {
     /// Too much waits to be analyzed, or the message has waited for too long.
     #[error("{}", busy(*.0))]
     Busy(TurnRefusal),
+    /// Too many rules wait to be compiled, or these have waited for too long.
+    #[error("{}", rules_busy(*.0))]
+    RulesBusy(TurnRefusal),
     /// The analysis itself failed.
     #[error("the analysis failed")]
     Internal,
@@ -178,7 +193,7 @@ impl ApiError {
             Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::StoreDown | Self::Busy(_) | Self::Overloaded => 503,
+            Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,
         }
     }
@@ -187,7 +202,9 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
-            Self::StoreDown | Self::Busy(_) | Self::Overloaded => Some(RETRY_AFTER),
+            Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => {
+                Some(RETRY_AFTER)
+            }
             _ => None,
         }
     }
@@ -258,9 +275,15 @@ mod tests {
             (TurnRefusal::Full, "limits.waiting_bytes"),
             (TurnRefusal::Late, "limits.longest_wait"),
         ] {
-            let error = ApiError::Busy(busy);
-            assert_eq!((error.status(), error.retry_after()), (503, Some(1)));
-            assert!(error.to_string().contains(limit));
+            for error in [ApiError::Busy(busy), ApiError::RulesBusy(busy)] {
+                assert_eq!((error.status(), error.retry_after()), (503, Some(1)));
+                assert!(error.to_string().contains(limit));
+            }
+            let rules = ApiError::RulesBusy(busy).to_string();
+            assert!(
+                rules.contains("rules") && !rules.contains("message"),
+                "{rules}"
+            );
         }
     }
 }
