@@ -92,6 +92,14 @@ fn contract_16_a_policy_that_the_file_has_cannot_be_changed_in_the_store() {
             "",
             json!({"version": 1, "policy": {"app_mode": "async"}}),
         ),
+        ("PATCH", "", json!({"version": 1, "policy": null})),
+        ("PATCH", "/policy", json!({"version": 1, "policy": null})),
+        ("PUT", "/policy", json!({"version": 1, "policy": null})),
+        (
+            "PUT",
+            "",
+            json!({"version": 1, "name": "listed", "policy": null}),
+        ),
         ("DELETE", "?version=1", Value::Null),
     ] {
         let request = Request::json(method, &format!("{path}{below}"), body.to_string());
@@ -211,4 +219,35 @@ fn contract_16_a_reload_whose_applications_cannot_be_created_changes_nothing() {
         let answer = call_with_card(&stack, ADDED);
         (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the reload"))
     });
+}
+
+#[test]
+fn contract_16_a_listed_application_that_was_removed_elsewhere_is_created_with_the_policy_of_the_file()
+ {
+    let upstream = Upstream::ok();
+    let yaml = listed("from the file");
+    let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+    let database = stack.data_dir().join("monitor.db");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let removed = runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(&database);
+        let mut other = options.connect().await.unwrap();
+        sqlx::query("DELETE FROM applications WHERE name = 'listed'")
+            .execute(&mut other)
+            .await
+    });
+    assert_eq!(removed.unwrap().rows_affected(), 1);
+    let other = json!({"app_mode": "sync", "phrase": "no effect"});
+    for policy in [other, Value::Null] {
+        let body = json!({"id": LISTED, "name": "listed", "policy": policy});
+        let refused = post(&stack, "/applications", &body);
+        assert_eq!(refused.status(), 409, "{}", refused.text());
+        let said = refused.text();
+        assert!(said.contains("configuration file (applications)"), "{said}");
+    }
+    let body = json!({"id": LISTED, "name": "listed"});
+    let made = post(&stack, "/applications", &body);
+    assert_eq!(made.status(), 201, "{}", made.text());
+    assert_eq!(made.json()["policy_source"], "file");
+    assert_eq!(made.json()["policy"]["phrase"], "from the file");
 }

@@ -199,6 +199,52 @@ fn one_regex_is_tried_on_its_own() {
     browser.wait_for("document.querySelector('#regex-result [role=alert]') !== null");
 }
 
+/// The form of an application without a field of its policy.
+fn form<'a>(name: &'a str, version: &'a str) -> Vec<(&'a str, &'a str)> {
+    vec![
+        ("name", name),
+        ("version", version),
+        ("pre.encoding", "o200k_base"),
+        ("post.encoding", "o200k_base"),
+        ("pre.dataclean", "on"),
+        ("post.dataclean", "on"),
+        ("pre.clean_type", "MASKING"),
+        ("pre.mask_style", "label"),
+        ("post.clean_type", "MASKING"),
+        ("post.mask_style", "label"),
+    ]
+}
+
+#[test]
+fn a_refused_form_is_shown_as_it_was_typed_and_the_files_policy_is_nobodys_change() {
+    let id = "6f1c0000-0000-4000-8000-000000000001";
+    let yaml = format!(
+        "applications:\n- {{id: {id}, name: listed, app_mode: sync, phrase: from the file}}\n"
+    );
+    let stack = Stack::all().yaml(&yaml).start();
+    let mut one = administrator(&stack);
+    let path = format!("/ui/applications/{id}");
+    one.get(&path);
+    // A page from before the file listed the application.
+    for mode in ["none", "async"] {
+        let mut stale = form("mine", "1");
+        stale.push(("mode", mode));
+        let refused = one.post(&path, &stale);
+        assert_eq!(refused.status(), 409);
+        let page = refused.text();
+        assert!(page.contains("value=\"mine\""), "what was typed is kept");
+        assert!(page.contains("configuration file (applications)"), "{page}");
+    }
+    assert_eq!(one.post(&path, &form("theirs", "1")).status(), 303);
+    let late = one.post(&path, &form("mine", "1"));
+    assert_eq!(late.status(), 409);
+    let page = late.text();
+    assert!(page.contains("theirs") && page.contains("value=\"mine\""));
+    assert!(!page.contains("policy.app_mode"), "nobody changed it");
+    assert_eq!(one.post(&path, &form("mine", "2")).status(), 303);
+    assert_eq!(stored(&stack, id)["policy"]["phrase"], "from the file");
+}
+
 #[test]
 fn contract_38_of_two_saves_the_later_one_is_shown_both() {
     let stack = Stack::all().start();
@@ -206,19 +252,9 @@ fn contract_38_of_two_saves_the_later_one_is_shown_both() {
     let path = format!("/ui/applications/{id}");
     one.get(&path);
     let save = |name, version| {
-        [
-            ("name", name),
-            ("version", version),
-            ("mode", "none"),
-            ("pre.encoding", "o200k_base"),
-            ("post.encoding", "o200k_base"),
-            ("pre.dataclean", "on"),
-            ("post.dataclean", "on"),
-            ("pre.clean_type", "MASKING"),
-            ("pre.mask_style", "label"),
-            ("post.clean_type", "MASKING"),
-            ("post.mask_style", "label"),
-        ]
+        let mut form = form(name, version);
+        form.push(("mode", "none"));
+        form
     };
     assert_eq!(one.post(&path, &save("theirs", "1")).status(), 303);
     let late = one.post(&path, &save("mine", "1"));

@@ -76,6 +76,14 @@ impl Admin {
         self.file_policies.policy(id).is_some()
     }
 
+    /// An edit without a policy, where the configuration file has the one that is in force.
+    fn beside_file(&self, id: ApplicationId, edit: Edit) -> Result<Edit, ApiError> {
+        match self.file_policies.policy(id) {
+            Some(in_force) => edit.beside(&in_force),
+            None => Ok(edit),
+        }
+    }
+
     /// The names of those of these applications that the caller sees; a removed application has none.
     pub(crate) async fn application_names(
         &self,
@@ -104,6 +112,7 @@ impl Admin {
             String::new(),
             json!({}),
         );
+        let edit = self.beside_file(made.id, edit)?;
         let (mut made, content) = self.checked(caller, edit, made).await?;
         let changed = content.changes(&made);
         if id.is_some() && self.applications.application(made.id).await?.is_some() {
@@ -119,7 +128,7 @@ impl Admin {
         self.audit
             .append(caller, Action::ApplicationCreate, target, details)
             .await?;
-        Ok(made)
+        Ok(self.file_policies.in_force(made))
     }
 
     /// Changes an application and returns the result.
@@ -130,10 +139,7 @@ impl Admin {
         edit: Edit,
     ) -> Result<Application, ApiError> {
         let base = self.base(caller, basis).await?;
-        let edit = match self.file_policies.policy(basis.id) {
-            Some(in_force) => edit.beside(&in_force)?,
-            None => edit,
-        };
+        let edit = self.beside_file(basis.id, edit)?;
         self.change(caller, base, edit, ContentOrigin::Changed)
             .await
     }

@@ -19,6 +19,8 @@ pub(crate) enum Part {
     /// Merges into the document: objects key by key; anything else, null included, replaces. Null does not
     /// remove a key as in RFC 7396, because in rules it switches a stage off.
     Merge(Value),
+    /// Replaces the document with its default: whoever replaces the whole application left it out.
+    Default(Value),
 }
 
 /// What is to change; None leaves it unchanged.
@@ -43,13 +45,13 @@ impl Edit {
     /// The edit without a policy, where the configuration file has the one that is in force.
     ///
     /// # Errors
-    /// [`ApiError::Conflict`] if it asks for another policy.
+    /// [`ApiError::Conflict`] if it asks for another policy, or for none.
     pub(crate) fn beside(mut self, in_force: &Policy) -> Result<Self, ApiError> {
-        let policy = self.policy.take().map(|part| part.over(&json!(in_force)));
-        let is_other = |document: &Value| {
-            !document.is_null() && Policy::from_value(document).as_ref() != Ok(in_force)
+        let asked = match self.policy.take() {
+            None | Some(Part::Default(_)) => return Ok(self),
+            Some(part) => part.over(&json!(in_force)),
         };
-        match policy.as_ref().is_some_and(is_other) {
+        match Policy::from_value(&asked).as_ref() != Ok(in_force) {
             true => Err(ApiError::Conflict(
                 "policy: the configuration file (applications) has the policy of this application: change it there",
             )),
@@ -116,7 +118,7 @@ impl Content {
 impl Part {
     fn over(self, base: &Value) -> Value {
         match self {
-            Self::Replace(value) => value,
+            Self::Replace(value) | Self::Default(value) => value,
             Self::Merge(patch) => {
                 let mut merged = base.clone();
                 merge(&mut merged, patch);
@@ -240,6 +242,32 @@ mod tests {
             "rules.post",
         ];
         assert_eq!(content.changes(&base()), changed);
+    }
+
+    #[test]
+    fn beside_a_policy_of_the_file_an_edit_asks_for_that_one_or_for_nothing() {
+        let in_force = Policy::new(AppMode::Sync, "No.");
+        let edit = |policy| Edit {
+            policy,
+            ..Edit::default()
+        };
+        for same in [
+            None,
+            Some(Part::Default(Value::Null)),
+            Some(Part::Replace(json!(in_force))),
+            Some(Part::Merge(json!({"phrase": "No."}))),
+        ] {
+            let left = edit(same.clone()).beside(&in_force).map(|edit| edit.policy);
+            assert!(matches!(left, Ok(None)), "{same:?}");
+        }
+        for other in [
+            Part::Replace(Value::Null),
+            Part::Merge(Value::Null),
+            Part::Merge(json!({"phrase": "Never."})),
+        ] {
+            let refused = edit(Some(other.clone())).beside(&in_force);
+            assert!(matches!(refused, Err(ApiError::Conflict(_))), "{other:?}");
+        }
     }
 
     #[test]

@@ -110,8 +110,8 @@ impl ReadFields for Replacement {
         Self(Edit {
             name: edit.name,
             description: Some(edit.description.unwrap_or_default()),
-            rules: edit.rules.or(Some(Part::Replace(json!({})))),
-            policy: edit.policy.or(Some(Part::Replace(Value::Null))),
+            rules: edit.rules.or(Some(Part::Default(json!({})))),
+            policy: edit.policy.or(Some(Part::Default(Value::Null))),
         })
     }
 }

@@ -21,7 +21,8 @@ pub(super) fn edit(form: &Form, base: Option<&Application>) -> Edit {
             form,
             stored.unwrap_or_else(|| json!({})),
         ))),
-        policy: Some(Part::Replace(policy(form, base))),
+        // A form on which the policy cannot be changed does not have it.
+        policy: (!form.text("mode").is_empty()).then(|| Part::Replace(policy(form, base))),
     }
 }
 

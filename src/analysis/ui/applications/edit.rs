@@ -20,6 +20,7 @@ use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Services};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use monitor_model::{AppMode, ApplicationId, Stage};
@@ -54,12 +55,7 @@ pub(super) async fn create(
         Ok(made) => {
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
-        Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
-            let page = editor_page(&visit, Edited::default(), &form, message);
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => not_saved(&visit, Edited::default(), &form, error),
     }
 }
 
@@ -97,13 +93,30 @@ pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Resp
     {
         Ok(_) => Ok(Redirect::to(&format!("{}?saved", current.address())).into_response()),
         Err(ApiError::VersionConflict(_)) => conflict(&current, version, form).await,
-        Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
-            let page = editor_page(visit, Edited::of(&current), &form, message);
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => not_saved(visit, Edited::of(&current), &form, error),
     }
+}
+
+/// The form again as it was sent, with the reason why it was not saved.
+fn not_saved(
+    visit: &Visit,
+    edited: Edited<'_>,
+    form: &Form,
+    error: ApiError,
+) -> Result<Response, Failure> {
+    let refused = match Failure::from(error) {
+        Failure::Refused(error) => error,
+        other => return Err(other),
+    };
+    let message = refusal(&visit.view, visit.view.t.not_saved, &refused, form);
+    let page = editor_page(visit, edited, form, message);
+    let status = StatusCode::from_u16(refused.status());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, page).into_response();
+    if let Some(seconds) = refused.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    Ok(response)
 }
 
 pub(super) async fn remove(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
@@ -147,12 +160,20 @@ async fn conflict(
         .admin
         .find_version(&visit.caller, stored.id, version)
         .await;
-    let base = base.map_or(Value::Null, |base| differences::content_of(&base));
-    let theirs = differences::content(stored);
-    let own = json!({
+    let mut base = base.map_or(Value::Null, |base| differences::content_of(&base));
+    let mut theirs = differences::content(stored);
+    let mut own = json!({
         "name": form.text("name").trim(), "description": form.text("description").trim(),
         "rules": document::rules(&form, stored.rules.clone()), "policy": document::policy(&form, Some(stored)),
     });
+    if services.admin.is_in_file(stored.id) {
+        // The policy in force has no versions, and the stored one is not in force.
+        for content in [&mut base, &mut theirs, &mut own] {
+            content
+                .as_object_mut()
+                .map(|content| content.remove("policy"));
+        }
+    }
     let message = html! {
         div.notice.bad role="alert" {
             strong { (t.conflict) } " " (t.conflict_hint)
