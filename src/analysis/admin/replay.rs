@@ -117,7 +117,7 @@ struct SecondVerdict {
 }
 
 /// The warning of an explanation whose rulings are copied.
-const NOT_ASKED: &str =
+pub(crate) const NOT_ASKED: &str =
     "the verdicts on custom policies are copied from the record, no judge was asked";
 
 /// The custom policies of the versions that a page of records was analyzed by, each read once.
