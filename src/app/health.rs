@@ -40,12 +40,14 @@ pub fn health_url(data_dir: &Path, role: Role, path: &str, deadline: &Deadline) 
 /// # Errors
 /// When there is no such answer in time; the text names the address, and the status or the failure.
 pub fn check_health(url: &Url, deadline: &Deadline) -> Result<String> {
+    // A query may hold a token.
+    let place = &url[..url::Position::AfterPath];
     let answer = ask(url, deadline).map_err(|error| match is_timeout(&error) {
-        true => anyhow!("{url} did not answer within {:?}", deadline.limit()),
-        false => error.context(format!("asking {url} failed")),
+        true => anyhow!("{place} did not answer within {:?}", deadline.limit()),
+        false => error.context(format!("asking {place} failed")),
     })?;
-    let (status, line) = read(&answer).with_context(|| format!("{url} gave no HTTP answer"))?;
-    ensure!((200..300).contains(&status), "{url}: {status} {line}");
+    let (status, line) = read(&answer).with_context(|| format!("{place} gave no HTTP answer"))?;
+    ensure!((200..300).contains(&status), "{place}: {status} {line}");
     Ok(line)
 }
 

@@ -25,9 +25,13 @@ fn variable(name: &str) -> Option<String> {
 
 /// What to say about variables that look like those of the program and are none.
 pub(super) fn variable_warnings() -> Vec<String> {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let names: Vec<String> = names.collect();
-    let mistyped = env::mistyped(names.iter().map(String::as_str)).into_iter();
+    let given = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok()?;
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    let given: Vec<(String, String)> = given.collect();
+    let given = given.iter().map(|(name, value)| (&**name, &**value));
+    let mistyped = env::mistyped(given).into_iter();
     let said = mistyped.map(|(name, meant)| match meant {
         Some(meant) => format!(
             "environment: {name} is unknown and has no effect; did you mean {}?",

@@ -150,3 +150,40 @@ fn a_stopped_process_is_unwell_within_the_time_however_often_it_is_asked() {
         (text(&health(&stack, &[]).stdout) == "ready\n").then_some(())
     });
 }
+
+#[test]
+fn an_address_is_asked_alone_and_no_password_of_it_is_shown() {
+    let stack = Stack::all().start();
+    let port = stack.operations_addr.port();
+    for (address, why) in [
+        (
+            format!("http://u:hidden@127.0.0.1:{port}/readyz"),
+            "a user name or a password",
+        ),
+        (
+            format!("https://u:hidden@127.0.0.1:{port}/readyz"),
+            "only http",
+        ),
+        ("http://u:hidden@:0:0/".to_owned(), "the address is no URL"),
+    ] {
+        let asked = health(&stack, &[&address]);
+        assert_unwell(&asked, why);
+        assert!(
+            !text(&asked.stderr).contains("hidden"),
+            "{}",
+            text(&asked.stderr)
+        );
+    }
+    let query = format!("http://{}/none?token=hidden", stack.operations_addr);
+    let asked = health(&stack, &[&query]);
+    assert_unwell(&asked, "/none: 404");
+    assert!(!text(&asked.stderr).contains("hidden"));
+    let readyz = format!("http://{}/readyz", stack.operations_addr);
+    for argument in ["--config=a.yaml", "--data-dir=a", "--role=all"] {
+        let usage = health(&stack, &[&readyz, argument]);
+        assert_eq!(usage.status.code(), Some(2), "{argument}");
+        let said = text(&usage.stderr);
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
+    assert_eq!(text(&health(&stack, &[&readyz]).stdout), "ready\n");
+}

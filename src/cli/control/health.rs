@@ -4,6 +4,7 @@ use super::ControlArgs;
 use crate::app::{self, Deadline};
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::time::Duration;
 use url::Url;
@@ -11,8 +12,8 @@ use url::Url;
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Address to ask; by default /readyz on the operations listener of the running process.
-    #[arg(value_name = "URL")]
-    url: Option<Url>,
+    #[arg(value_name = "URL", conflicts_with_all = ["config", "data_dir", "role"])]
+    url: Option<String>,
     /// Ask /livez instead: whether the process answers, whatever state it is in.
     #[arg(long, conflicts_with = "url")]
     live: bool,
@@ -34,7 +35,7 @@ pub(crate) fn run(args: HealthArgs) -> Result<(), Failure> {
     };
     let deadline = Deadline::within(Duration::from_secs(args.timeout));
     let url = match args.url {
-        Some(url) => url,
+        Some(address) => plain(&address)?,
         None => {
             let (data_dir, role) = args.process.running(&deadline)?;
             app::health_url(&data_dir, role, path, &deadline)?
@@ -42,4 +43,16 @@ pub(crate) fn run(args: HealthArgs) -> Result<(), Failure> {
     };
     let said = app::check_health(&url, &deadline)?;
     print(format!("{said}\n").as_bytes())
+}
+
+/// An address that can be asked and shown. What is wrong is said without its text, which may hold a password.
+fn plain(address: &str) -> Result<Url> {
+    const USAGE: &str = "give one such as http://127.0.0.1:4101/readyz";
+    let url = Url::parse(address).with_context(|| format!("the address is no URL: {USAGE}"))?;
+    ensure!(url.scheme() == "http", "only http is supported: {USAGE}");
+    ensure!(
+        url.username().is_empty() && url.password().is_none(),
+        "the address has a user name or a password, and a health check sends none: {USAGE}"
+    );
+    Ok(url)
 }

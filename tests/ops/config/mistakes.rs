@@ -36,6 +36,9 @@ fn a_mistyped_variable_is_warned_about_and_named_without_its_value() {
         ("MONITOR_TIMOUT", "did you mean MONITOR_TIMEOUT?"),
         ("UPSTREM_URL", "did you mean UPSTREAM_URL?"),
         ("JUDGE_KEY", "`monitor --help` lists the variables"),
+        ("ANALYSIS_LISTENER", "did you mean ANALYSIS_LISTEN?"),
+        ("OPERATIONS_ADDRESS", "`monitor --help` lists the variables"),
+        ("GATEWAY_PORT", "`monitor --help` lists the variables"),
     ] {
         let run = monitor(&["check"], &[(name, "hidden")]);
         let said = format!("warning: environment: {name} is unknown and has no effect; {meant}\n");
