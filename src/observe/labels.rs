@@ -9,7 +9,7 @@ macro_rules! label {
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
         impl $name {
-            pub(super) const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The label's value.
             pub fn as_str(self) -> &'static str {

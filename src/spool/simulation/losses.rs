@@ -4,17 +4,9 @@ use crate::observe::{DropReason, Metrics};
 
 /// Records and dead letters that were said to be lost.
 pub(super) fn lost(metrics: &Metrics) -> u64 {
-    let reasons = [
-        DropReason::Full,
-        DropReason::Old,
-        DropReason::Disk,
-        DropReason::Damaged,
-    ];
-    let records: u64 = reasons
-        .iter()
-        .map(|reason| metrics.spool.lost_so_far(*reason))
-        .sum();
-    records + metrics.spool.letters_lost.get()
+    let reasons = DropReason::ALL.iter();
+    let records = reasons.map(|reason| metrics.spool.lost_so_far(*reason));
+    records.sum::<u64>() + metrics.spool.letters_lost.get()
 }
 
 /// Records that were said to be lost by damage.
