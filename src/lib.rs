@@ -13,7 +13,7 @@
 //! | 4 | [`app`], [`cli`] | picks implementations, starts and stops services |
 //! | 3 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the clients of the servers it calls, the demo model server |
 //! | 2 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`backend`], [`spool`] | the JSON scanner and event streams, detection, records, policies, the backend's client, the durable queue before it |
-//! | 1 | [`monitor_model`], [`config`], [`observe`], [`http_client`], [`fair_queue`] | contract types, settings, metrics and events, the one HTTP client, turns between tenants |
+//! | 1 | [`monitor_model`], [`config`], [`observe`], [`http_client`], [`fair_queue`], `edge` | contract types, settings, metrics and events, the one HTTP client, turns between tenants, the client behind proxies |
 //!
 //! # One chat completion, from top to bottom
 //!
@@ -51,6 +51,7 @@ pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod demo;
+mod edge;
 pub mod fair_queue;
 pub mod gateway;
 pub mod http_client;

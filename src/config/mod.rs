@@ -35,6 +35,7 @@ pub use sections::analysis::retention::RetentionSettings;
 pub use sections::analysis::sign_in::{OidcSettings, SignInRole};
 pub use sections::call_limits::CallLimits;
 pub use sections::client_identity::ClientIdentity;
+pub use sections::cors::CorsSettings;
 pub use sections::gateway::files::FilesSettings;
 pub use sections::gateway::limits::{Limits, ShutdownSettings, StreamSettings};
 pub use sections::gateway::monitor::{
@@ -47,6 +48,7 @@ pub use sections::gateway::trace::TraceSettings;
 pub use sections::gateway::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
 pub use sections::listen::{ClientAuth, ClientCheck, Listener, TlsFiles};
 pub use sections::log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
+pub use sections::trusted_proxies::{ClientHeader, TrustedProxies};
 pub use settings::{AnalysisSettings, GatewaySettings, Settings};
 pub use sources::{Environment, Overrides};
 pub use values::network::Network;

@@ -11,7 +11,7 @@ use super::sections::gateway::{
     applications, files as gateway_files, limits, monitor, spool, trace, upstream,
 };
 use super::sections::listen::{self, Listener};
-use super::sections::{log, store};
+use super::sections::{cors, log, store, trusted_proxies};
 use super::settings::{AnalysisSettings, GatewaySettings, Settings};
 use super::sources::{Overrides, Sources};
 use super::values::units::{self, GIB, KIB, MIB};
@@ -46,10 +46,13 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
             gateway(reader, EVERYWHERE),
             analysis(&mut unset, "", EVERYWHERE),
         ),
-        Role::Analysis => (
-            gateway(&mut unset, EVERYWHERE),
-            analysis(reader, "", EVERYWHERE),
-        ),
+        Role::Analysis => {
+            let mut gateway = gateway(&mut unset, EVERYWHERE);
+            let analysis = analysis(reader, "", EVERYWHERE);
+            // A stop is the same in every role.
+            gateway.shutdown = limits::shutdown(reader);
+            (gateway, analysis)
+        }
     };
     Settings {
         gateway,
@@ -72,6 +75,8 @@ fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
         operations: r
             .read("operations", &units::address())
             .unwrap_or(loopback(4101)),
+        trusted_proxies: trusted_proxies::read(r, ""),
+        cors: cors::read(r, ""),
         upstream: upstream::read(r),
         monitor: monitor::read(r),
         stream: limits::stream(r),
@@ -100,6 +105,8 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             _ => None,
         }
         .unwrap_or(loopback(4201)),
+        trusted_proxies: trusted_proxies::read(r, prefix),
+        cors: cors::read(r, prefix),
         database: r.read(&key("database"), &units::path()),
         // In one file with a gateway it is the gateway's.
         store: match prefix {
@@ -138,6 +145,7 @@ fn at(host: Ipv4Addr, port: u16) -> Vec<Listener> {
     vec![Listener {
         address: (host, port).into(),
         tls: None,
+        proxy_protocol: false,
     }]
 }
 

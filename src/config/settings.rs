@@ -8,6 +8,7 @@ use super::sections::analysis::limits::ApiLimits;
 use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
 use super::sections::analysis::sign_in::OidcSettings;
+use super::sections::cors::CorsSettings;
 use super::sections::gateway::files::FilesSettings;
 use super::sections::gateway::limits::{Limits, ShutdownSettings, StreamSettings};
 use super::sections::gateway::monitor::MonitorSettings;
@@ -16,6 +17,7 @@ use super::sections::gateway::trace::TraceSettings;
 use super::sections::gateway::upstream::UpstreamSettings;
 use super::sections::listen::Listener;
 use super::sections::log::LogSettings;
+use super::sections::trusted_proxies::TrustedProxies;
 use super::values::url::BaseUrl;
 use monitor_model::{ApplicationPolicy, Secret, Services, StoreSettings};
 use sha2::{Digest, Sha256};
@@ -43,6 +45,10 @@ pub struct GatewaySettings {
     pub listen: Vec<Listener>,
     /// Metrics and health. OPERATIONS_LISTEN, default 127.0.0.1:4101.
     pub operations: SocketAddr,
+    /// The proxies in front of the gateway.
+    pub trusted_proxies: TrustedProxies,
+    /// The websites whose pages may call the gateway.
+    pub cors: CorsSettings,
     /// UPSTREAM_URL and what belongs to it.
     pub upstream: UpstreamSettings,
     /// MONITOR_URL and what belongs to it.
@@ -75,6 +81,10 @@ pub struct AnalysisSettings {
     pub listen: Vec<Listener>,
     /// Metrics and health of a separate analysis server, default 127.0.0.1:4201.
     pub operations: SocketAddr,
+    /// The proxies in front of the API and the web UI.
+    pub trusted_proxies: TrustedProxies,
+    /// The websites whose pages may call the API; the web UI is for itself.
+    pub cors: CorsSettings,
     /// SQLite file; None: `<data_dir>/monitor.db`. None together with `store`.
     pub database: Option<PathBuf>,
     /// PostgreSQL instead of the file; in `monitor all` that of the gateway's policies.

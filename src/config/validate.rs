@@ -22,6 +22,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     let listeners = listeners(settings, role);
     shared_addresses(&listeners, reader);
     tls_files(&listeners, reader);
+    proxy_protocol(settings, role, reader);
     records_store(settings, role, reader);
     if role == Role::Analysis {
         return judge(settings, role, reader);
@@ -248,6 +249,28 @@ fn listeners(settings: &Settings, role: Role) -> Vec<Bound<'_>> {
         }));
     }
     bound
+}
+
+/// A listener that requires the PROXY protocol has somebody to take it from.
+fn proxy_protocol(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
+    let (gateway, analysis) = (&settings.gateway, &settings.analysis);
+    let of_gateway = (&gateway.listen, &gateway.trusted_proxies);
+    let of_analysis = (&analysis.listen, &analysis.trusted_proxies);
+    let parts = match role {
+        Role::All => vec![("", of_gateway), ("analysis.", of_analysis)],
+        Role::Gateway => vec![("", of_gateway)],
+        Role::Analysis => vec![("", of_analysis)],
+    };
+    for (prefix, (listeners, proxies)) in parts {
+        let required = listeners.iter().any(|listener| listener.proxy_protocol);
+        let networks = format!("{prefix}trusted_proxies.networks");
+        if required && proxies.networks.is_empty() && !reader.has_problem(&networks) {
+            let text = format!(
+                "has a listener with proxy_protocol, which takes connections from trusted proxies only; set {networks}"
+            );
+            reader.contradiction(&format!("{prefix}listen"), text);
+        }
+    }
 }
 
 fn shared_addresses(bound: &[Bound<'_>], reader: &mut Reader<'_>) {

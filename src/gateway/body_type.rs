@@ -11,8 +11,39 @@ pub(crate) enum Unsupported {
     Form,
     /// Another charset than UTF-8.
     Charset,
-    /// A compressed body.
+    /// A coding that is not decoded, or several on top of each other.
     Encoding,
+}
+
+/// A coding of request bodies that the gateway decodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+impl Coding {
+    /// As `Content-Encoding` names it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    const ALL: [Self; 4] = [Self::Gzip, Self::Deflate, Self::Brotli, Self::Zstd];
+
+    fn named(name: &[u8]) -> Option<Self> {
+        if name.eq_ignore_ascii_case(b"x-gzip") {
+            return Some(Self::Gzip);
+        }
+        let is = |coding: &Self| name.eq_ignore_ascii_case(coding.name().as_bytes());
+        Self::ALL.into_iter().find(is)
+    }
 }
 
 /// Charsets whose bytes mean the same in UTF-8.
@@ -38,25 +69,24 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Checks that a body is not compressed.
+/// The coding of a body, None for none.
 ///
 /// # Errors
-/// [`Unsupported::Encoding`] for anything but `identity`.
-pub(crate) fn check_encoding(headers: &HeaderMap) -> Result<(), Unsupported> {
-    let is_identity = |coding: &[u8]| {
-        let coding = coding.trim_ascii();
-        coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")
-    };
-    let mut values = headers.get_all(CONTENT_ENCODING).iter();
-    match values.all(|value| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .all(is_identity)
-    }) {
-        true => Ok(()),
-        false => Err(Unsupported::Encoding),
+/// [`Unsupported::Encoding`] for one that is not decoded, and for several.
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Unsupported> {
+    let values = headers.get_all(CONTENT_ENCODING).iter();
+    let names = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let mut found = None;
+    for name in names.map(<[u8]>::trim_ascii) {
+        if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
+            continue;
+        }
+        let coding = Coding::named(name).ok_or(Unsupported::Encoding)?;
+        if found.replace(coding).is_some() {
+            return Err(Unsupported::Encoding);
+        }
     }
+    Ok(found)
 }
 
 /// Whether what follows the word `charset` names UTF-8, in quotes or not, and ends with it.
@@ -142,14 +172,30 @@ mod tests {
     }
 
     #[test]
-    fn only_an_identity_is_no_encoding() {
-        assert_eq!(check_encoding(&HeaderMap::new()), Ok(()));
+    fn one_coding_that_is_known_is_decoded() {
+        assert_eq!(coding(&HeaderMap::new()), Ok(None));
         for value in ["", "identity", "Identity, identity"] {
-            assert_eq!(check_encoding(&headers(value)), Ok(()), "{value}");
+            assert_eq!(coding(&headers(value)), Ok(None), "{value}");
         }
-        for value in ["gzip", "identity, br", "zstd", "x"] {
+        for (value, expected) in [
+            ("gzip", Coding::Gzip),
+            ("X-GZip", Coding::Gzip),
+            ("identity, br", Coding::Brotli),
+            ("deflate", Coding::Deflate),
+            ("zstd,", Coding::Zstd),
+        ] {
+            assert_eq!(coding(&headers(value)), Ok(Some(expected)), "{value}");
+        }
+        for value in [
+            "x",
+            "compress",
+            "gzip, gzip",
+            "gzip, br",
+            "gzip;q=1",
+            "aes128gcm",
+        ] {
             assert_eq!(
-                check_encoding(&headers(value)),
+                coding(&headers(value)),
                 Err(Unsupported::Encoding),
                 "{value}"
             );

@@ -6,10 +6,12 @@ use super::limits::{CallPermit, HeadShare, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
 use super::upstream::{ModelServer, TriedServers};
+use crate::edge::cors;
 use crate::fair_queue::Tenant;
 use crate::observe::events::CallEnded;
 use crate::observe::{Exhausted, Metrics, Outcome, RouteLabel};
 use monitor_model::{AppMode, Secret, Stage};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,6 +20,10 @@ pub struct CallContext {
     /// The gateway as it was when the call began; a reload does not change it.
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) request_id: String,
+    /// The address of the client, which a trusted proxy may name.
+    pub(crate) client: Option<IpAddr>,
+    /// The website whose page made the call.
+    pub(crate) website: cors::Origin,
     pub(crate) outcome: Outcome,
     pub(crate) status: u16,
     /// The access line's `detail`.
@@ -65,6 +71,8 @@ impl CallContext {
         Self {
             snapshot,
             request_id: String::new(),
+            client: None,
+            website: cors::Origin::default(),
             outcome: Outcome::Ok,
             status: 0,
             detail: None,
@@ -88,6 +96,11 @@ impl CallContext {
             route: RouteLabel::Other,
             metrics,
         }
+    }
+
+    /// Whether the client may be another than the peer of the connection.
+    pub(crate) fn has_trusted_proxies(&self) -> bool {
+        !self.snapshot.settings.trusted_proxies.networks.is_empty()
     }
 
     /// The application of the call, unparsed: X-Application-Id, or MONITOR_APPLICATION_ID (CONTRACT 7), unless

@@ -3,6 +3,7 @@
 
 use super::auth::KeyError;
 use super::body_type::Unsupported;
+use super::exchange::Undecodable;
 use super::guard::MalformedChunk;
 use super::route::Meant;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
@@ -27,6 +28,8 @@ pub(crate) enum CallError {
     AmbiguousHeader(&'static str),
     /// The body is declared as something else than JSON in UTF-8.
     Unsupported(Unsupported),
+    /// The body is compressed, and cannot be decoded.
+    Undecodable(Undecodable),
     /// The client sent its body too slowly.
     SlowBody,
     /// The body exceeds the memory of all calls together.
@@ -84,7 +87,10 @@ impl CallError {
             Self::AmbiguousHeader(name) => (400, InvalidRequestError, format!("the header {name} is present more than once with different values; send one")),
             Self::Unsupported(Unsupported::Form) => (415, InvalidRequestError, "the request body must be JSON, and Content-Type names a form; send Content-Type: application/json".into()),
             Self::Unsupported(Unsupported::Charset) => (415, InvalidRequestError, "the request body must be JSON in UTF-8, and Content-Type names another charset; send Content-Type: application/json".into()),
-            Self::Unsupported(Unsupported::Encoding) => (415, InvalidRequestError, "the request body must not be compressed; send it without Content-Encoding".into()),
+            Self::Unsupported(Unsupported::Encoding) => (415, InvalidRequestError, "Content-Encoding names a coding of the request body that the gateway does not decode, or several; send it with one of gzip, deflate, br and zstd, or without Content-Encoding".into()),
+            Self::Undecodable(Undecodable::Malformed(coding)) => (400, InvalidRequestError, format!("the request body cannot be decoded: it is not one whole {} stream, as Content-Encoding says, with nothing behind it; send it so, or uncompressed without Content-Encoding", coding.name())),
+            Self::Undecodable(Undecodable::TooLarge) => (413, InvalidRequestError, "the request body is larger than the gateway decodes (limits.decoded_bytes); send it without Content-Encoding".into()),
+            Self::Undecodable(Undecodable::Expands) => (413, InvalidRequestError, "the request body expands to more than 200 times its size, further than the gateway decodes; send it without Content-Encoding".into()),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
@@ -157,6 +163,8 @@ impl CallError {
             Self::BadFraming => "bad_framing",
             Self::AmbiguousHeader(_) => "ambiguous_header",
             Self::Unsupported(_) => "unsupported_body",
+            Self::Undecodable(Undecodable::Malformed(_)) => "undecodable_body",
+            Self::Undecodable(_) => "decoded_too_large",
             Self::SlowBody => "slow_body",
             Self::TooLarge => "too_large",
             Self::Connect(_) => "connect",
@@ -230,6 +238,7 @@ pub(super) fn is_caused_by<E: std::error::Error + 'static>(error: &Error) -> boo
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::gateway::body_type::Coding;
     use crate::gateway::docs::openapi_json;
     use monitor_wire::json;
 
@@ -251,6 +260,14 @@ mod tests {
             (
                 "Gateway415Encoding",
                 CallError::Unsupported(Unsupported::Encoding),
+            ),
+            (
+                "Gateway400Undecodable",
+                CallError::Undecodable(Undecodable::Malformed(Coding::Gzip)),
+            ),
+            (
+                "Gateway413Decoded",
+                CallError::Undecodable(Undecodable::TooLarge),
             ),
             ("Gateway401MissingKey", CallError::Key(KeyError::Missing)),
             ("Gateway401RefusedKey", CallError::KeyRefused),

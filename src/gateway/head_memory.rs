@@ -4,6 +4,7 @@
 use super::context::CallContext;
 use super::guard::GuardedStream;
 use super::limits::{Full, SHORT_HEAD};
+use crate::edge;
 use crate::observe::Outcome;
 use crate::observe::events::Overloaded;
 use pingora_core::Result;
@@ -14,9 +15,27 @@ use std::net::IpAddr;
 /// What HTTP/2 adds to the length of each header (RFC 9113 10.5.1).
 const OF_A_HEADER: usize = 32;
 
-/// The address of the client.
-pub(super) fn address(session: &Session) -> Option<IpAddr> {
-    Some(session.client_addr()?.as_inet()?.ip())
+/// The address of the client, which a trusted proxy may name.
+pub(super) fn client(session: &Session, ctx: &CallContext) -> Option<IpAddr> {
+    let peer = session.client_addr().and_then(|peer| peer.as_inet());
+    let proxies = &ctx.snapshot.settings.trusted_proxies;
+    edge::client(
+        proxies,
+        peer.map(|peer| peer.ip()),
+        &session.req_header().headers,
+    )
+}
+
+/// Counts the head of HTTP/1 for the client that a trusted proxy names: while it arrived, it counted for the proxy.
+pub(super) fn count_for_client(session: &Session, ctx: &CallContext) -> Result<(), Full> {
+    let Some(client) = ctx.client.filter(|_| ctx.has_trusted_proxies()) else {
+        return Ok(());
+    };
+    let stream = session.as_http1().map(|h1| h1.stream());
+    match stream.and_then(GuardedStream::guard_of) {
+        Some(guard) => guard.count_for_client(client),
+        None => Ok(()),
+    }
 }
 
 /// Reserves the memory of a long head of HTTP/2.
@@ -26,7 +45,7 @@ pub(super) fn cover(session: &Session, ctx: &mut CallContext) -> Result<(), Full
         false => 0,
     };
     if length > SHORT_HEAD {
-        let head = ctx.head.insert(ctx.snapshot.heads.share(address(session)));
+        let head = ctx.head.insert(ctx.snapshot.heads.share(ctx.client));
         head.cover(length)?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Headers: reads and strips the gateway's own, and removes what a proxy must not forward (CONTRACT 8).
 
 use crate::config::BaseUrl;
+use crate::edge::cors;
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
     TRANSFER_ENCODING,
@@ -47,6 +48,9 @@ pub(crate) const REPLACED: &str = "x-monitor-replaced";
 
 /// The header that identifies a call across systems (CONTRACT 5).
 pub(crate) const REQUEST_ID: &str = "x-request-id";
+/// Keeps proxies that collect answers, such as nginx, from collecting a stream.
+pub(crate) const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 const LONGEST_REQUEST_ID: usize = 200;
 
 /// Headers that have one value, as clients write them.
@@ -140,6 +144,14 @@ pub(crate) fn for_upstream(
         .map_or("/", |target| target.as_str());
     let target = format!("{}{target}", base.prefix);
     head.set_raw_path(target.as_bytes())
+}
+
+/// Removes what describes the client's body: another one goes to the upstream.
+pub(crate) fn for_edited_body(head: &mut RequestHeader) {
+    head.remove_header(&CONTENT_ENCODING);
+    for name in DIGESTS {
+        head.remove_header(name);
+    }
 }
 
 /// The length of a request's body. The header may be repeated or a list; `check_framing` and pingora have
@@ -247,6 +259,7 @@ pub(crate) fn for_client(
     if is_event_stream(head) {
         // With a length, a client might wait for the whole stream.
         head.remove_header(&CONTENT_LENGTH);
+        head.insert_header(X_ACCEL_BUFFERING, "no")?;
     }
     let bodiless = head.status.is_informational() || matches!(head.status.as_u16(), 204 | 304);
     let sized = head.headers.contains_key(CONTENT_LENGTH);
@@ -254,6 +267,21 @@ pub(crate) fn for_client(
         head.insert_header(TRANSFER_ENCODING, "chunked")?;
     }
     head.set_version(Version::HTTP_11);
+    Ok(())
+}
+
+/// Says whether the page of a website may read the answer. The settings decide that, where they name a website, and
+/// not the upstream.
+pub(crate) fn for_website(head: &mut ResponseHeader, website: &cors::Origin) -> Result<()> {
+    if *website == cors::Origin::Off {
+        return Ok(());
+    }
+    for name in &cors::OWN {
+        head.remove_header(name);
+    }
+    for (name, value) in website.headers() {
+        head.append_header(name, value)?;
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
 use super::{auth, body_type, exchange, head_memory, respond};
+use crate::edge::cors;
 use crate::fair_queue::{Tenant, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
@@ -43,7 +44,7 @@ impl Gateway {
         ctx: &mut CallContext,
         framing: BodyFraming,
     ) -> Result<Route, CallError> {
-        ctx.trace = CallTrace::start(&ctx.snapshot, session, &ctx.clock);
+        ctx.trace = CallTrace::start(&ctx.snapshot, session, ctx.client, &ctx.clock);
         let head = session.req_header();
         let route = Route::of(&head.method, headers::path(head));
         ctx.set_route(route.label());
@@ -56,6 +57,13 @@ impl Gateway {
         if framing == BodyFraming::Malformed {
             return Err(CallError::BadFraming);
         }
+        if ctx.website.may_ask(&head.method, &head.headers)
+            && let Route::WrongMethod { allow, .. } = route
+        {
+            return Ok(Route::Preflight(allow));
+        }
+        head_memory::count_for_client(session, ctx)
+            .map_err(|full| CallError::Overloaded(full.0))?;
         if route.needs_key() {
             let key = auth::access_key(&head.headers).map_err(CallError::Key)?;
             let application = head.headers.get(headers::APPLICATION_ID);
@@ -93,7 +101,7 @@ impl Gateway {
         }
         match ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
             true => head_memory::count_for_key(session, ctx),
-            false => ctx.tenant.holder = stranger(head_memory::address(session)),
+            false => ctx.tenant.holder = stranger(ctx.client),
         }
         self.acquire_permits(session, ctx, &route)?;
         Ok(route)
@@ -151,6 +159,9 @@ impl Gateway {
     /// Answers the call, unless it is transparent; true when it is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::end_head(session);
+        ctx.client = head_memory::client(session, ctx);
+        let head = session.req_header();
+        ctx.website = cors::Origin::of(&ctx.snapshot.settings.cors, &head.headers);
         if let Err(full) = head_memory::cover(session, ctx) {
             return head_memory::refuse(session, ctx, full).await;
         }
@@ -159,6 +170,7 @@ impl Gateway {
             Err(error) => Err(error),
         };
         match admitted {
+            Ok(Route::Preflight(methods)) => respond::preflight(session, ctx, methods).await,
             Ok(Route::Chat) => {
                 let snapshot = ctx.snapshot.clone();
                 Box::pin(exchange::run(&snapshot, session, ctx)).await
@@ -284,7 +296,8 @@ impl ProxyHttp for Gateway {
         };
         ctx.clock.mark_first_byte(Instant::now());
         let version = session.req_header().version;
-        headers::for_client(upstream_response, version, &ctx.request_id)
+        headers::for_client(upstream_response, version, &ctx.request_id)?;
+        headers::for_website(upstream_response, &ctx.website)
     }
 
     /// Tries each address once: nothing was sent to one that does not connect (CONTRACT 22).
@@ -375,7 +388,7 @@ fn check_body(route: Route, head: &RequestHeader) -> Result<Route, CallError> {
     }
     // The body of embeddings is forwarded unread, compressed or not.
     if matches!(route, Route::Chat) {
-        body_type::check_encoding(&head.headers).map_err(CallError::Unsupported)?;
+        body_type::coding(&head.headers).map_err(CallError::Unsupported)?;
     }
     Ok(route)
 }

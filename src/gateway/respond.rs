@@ -5,7 +5,8 @@ use super::context::CallContext;
 use super::docs::Asset;
 use super::error::CallError;
 use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
-use super::headers::{REQUEST_ID, expects_continue};
+use super::headers::{REQUEST_ID, X_ACCEL_BUFFERING, expects_continue, for_website};
+use crate::edge::cors;
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Metrics};
 use bytes::Bytes;
@@ -99,6 +100,19 @@ pub(crate) async fn asset(
     whole(session, ctx, head, body).await
 }
 
+/// Answers a browser that asks whether a page of a listed website may call, with these methods.
+pub(crate) async fn preflight(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    methods: &'static str,
+) -> Result<()> {
+    let mut head = ResponseHeader::build(204, Some(8))?;
+    for (name, value) in cors::allowed(methods, &session.req_header().headers) {
+        head.insert_header(name, value)?;
+    }
+    send(session, ctx, head, Bytes::new()).await
+}
+
 /// Writes head and body, reads or discards an unread request body, and finishes the session.
 pub(crate) async fn whole(
     session: &mut ServerSession,
@@ -120,6 +134,7 @@ pub(crate) async fn stream(
 ) -> Result<()> {
     head.insert_header(CONTENT_TYPE, "text/event-stream")?;
     head.insert_header(CACHE_CONTROL, "no-cache")?;
+    head.insert_header(X_ACCEL_BUFFERING, "no")?;
     head.remove_header(&CONTENT_LENGTH);
     if session.req_header().version == Version::HTTP_11 {
         head.insert_header(TRANSFER_ENCODING, "chunked")?;
@@ -139,6 +154,7 @@ async fn send(
     }
     ctx.status = head.status.as_u16();
     head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
+    for_website(&mut head, &ctx.website)?;
     session.write_response_header(Box::new(head)).await?;
     session.write_response_body(body, true).await?;
     ctx.clock.mark_first_byte(Instant::now());

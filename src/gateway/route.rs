@@ -14,6 +14,8 @@ pub(crate) enum Route {
     Models,
     /// The OpenAPI document and its pages, without an access key.
     Docs(Asset),
+    /// A browser asks whether a listed website may call a path with these methods.
+    Preflight(&'static str),
     /// The path exists, but not with this method.
     WrongMethod {
         /// The path's methods, as the value of `Allow`.
@@ -99,7 +101,7 @@ impl Route {
     pub(crate) fn needs_key(&self) -> bool {
         match self {
             Self::Chat | Self::Embeddings | Self::Models => true,
-            Self::Docs(_) => false,
+            Self::Docs(_) | Self::Preflight(_) => false,
             Self::WrongMethod { needs_key, .. } | Self::Unknown { needs_key, .. } => *needs_key,
         }
     }
@@ -111,7 +113,9 @@ impl Route {
             Self::Embeddings => RouteLabel::Embeddings,
             Self::Models => RouteLabel::Models,
             Self::Docs(_) => RouteLabel::Docs,
-            Self::WrongMethod { .. } | Self::Unknown { .. } => RouteLabel::Other,
+            Self::Preflight(_) | Self::WrongMethod { .. } | Self::Unknown { .. } => {
+                RouteLabel::Other
+            }
         }
     }
 }

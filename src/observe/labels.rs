@@ -109,6 +109,10 @@ label!(
         UnreadAnswer => "unread_answer",
         /// The analysis API or the web UI: one address had limits.client_connections open already, and kept them open.
         ClientConnections => "client_connections",
+        /// A listener with proxy_protocol: the connection came from an address outside of trusted_proxies.networks.
+        ProxyUntrusted => "proxy_untrusted",
+        /// A listener with proxy_protocol: a trusted proxy sent no valid header of the PROXY protocol.
+        ProxyHeader => "proxy_header",
     }
 );
 label!(

@@ -35,6 +35,7 @@ mod limits;
 mod member_names;
 mod memory;
 mod message_forms;
+mod networks;
 mod operations;
 mod policies;
 mod policies_listed;

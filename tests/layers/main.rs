@@ -17,7 +17,14 @@ use std::sync::LazyLock;
 
 /// The layers, lowest first. Whatever is not named here stands on top.
 const LAYERS: [&[&str]; 4] = [
-    &["model", "config", "observe", "http_client", "fair_queue"],
+    &[
+        "model",
+        "config",
+        "observe",
+        "http_client",
+        "fair_queue",
+        "edge",
+    ],
     &["wire", "detect", "store", "policy", "spool", "backend"],
     &["gateway", "analysis", "judge", "demo"],
     &["app", "cli", "main", "lib"],

@@ -4,6 +4,7 @@
 mod access;
 mod alerts;
 mod analysis_metrics;
+mod balancers;
 mod collectors;
 mod commands;
 mod config;

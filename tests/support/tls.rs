@@ -12,7 +12,8 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
-use std::net::SocketAddr;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 /// A certificate for loopback that is its own authority.
@@ -63,6 +64,22 @@ impl Identity {
     /// A client's connection that trusts this identity and offers `protocols`; with it, what the
     /// server chose of them.
     pub fn connect(&self, address: SocketAddr, protocols: &[&str]) -> (Conn, Option<String>) {
+        self.connect_over(connect(address), protocols)
+    }
+
+    /// The same behind these bytes in clear text, such as a header of the PROXY protocol.
+    pub fn connect_behind(&self, bytes: &[u8], address: SocketAddr) -> Conn {
+        let mut socket = connect(address);
+        socket.write_all(bytes).unwrap();
+        self.connect_over(socket, &[]).0
+    }
+
+    /// The same over a socket that is connected.
+    pub fn connect_on(&self, socket: TcpStream) -> Conn {
+        self.connect_over(socket, &[]).0
+    }
+
+    fn connect_over(&self, mut socket: TcpStream, protocols: &[&str]) -> (Conn, Option<String>) {
         let mut roots = RootCertStore::empty();
         roots.add(self.cert.clone()).unwrap();
         let mut config = ClientConfig::builder_with_provider(provider())
@@ -73,7 +90,6 @@ impl Identity {
         config.alpn_protocols = protocols.iter().map(|p| p.as_bytes().to_vec()).collect();
         let name = ServerName::try_from("localhost").unwrap();
         let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
-        let mut socket = connect(address);
         while session.is_handshaking() {
             session
                 .complete_io(&mut socket)

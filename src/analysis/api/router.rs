@@ -4,15 +4,18 @@
 use super::routes::routes;
 use crate::analysis::error::ApiError;
 use crate::analysis::{Services, ui};
+use crate::config::CorsSettings;
+use crate::edge::cors::{self, Origin};
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use monitor_model::{GATEWAY_HEADER, GatewayReport};
 use std::sync::Arc;
 
 /// The API. Every path also with its trailing slash and under `/api`.
-pub fn router(services: Arc<Services>) -> Router {
+pub fn router(services: Arc<Services>, cors: CorsSettings) -> Router {
     let api = routes()
         .into_iter()
         .fold(Router::new(), |api, (path, methods)| {
@@ -25,6 +28,7 @@ pub fn router(services: Arc<Services>) -> Router {
         .layer(from_fn_with_state(services.clone(), note_gateway))
         .fallback(async || ApiError::NotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(Arc::new(cors), share_with_websites))
         .with_state(services.clone())
         .merge(ui::router(services))
         .layer(from_fn(refuse_ambiguous))
@@ -43,6 +47,34 @@ async fn refuse_ambiguous(request: Request, next: Next) -> Result<Response, ApiE
         }
     }
     Ok(next.run(request).await)
+}
+
+/// The methods of all routes together, for browsers that ask what a page may do.
+const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
+
+/// Answers browsers that ask whether a page of a listed website may call, and lets such pages read answers. The web
+/// UI has no part in it: it knows people by their cookies.
+async fn share_with_websites(
+    State(settings): State<Arc<CorsSettings>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let website = Origin::of(&settings, request.headers());
+    let asks = website.may_ask(request.method(), request.headers());
+    let is_route = request.extensions().get::<MatchedPath>().is_some();
+    let mut response = match asks && is_route {
+        true => {
+            let allowed = cors::allowed(METHODS, request.headers());
+            let mut response = StatusCode::NO_CONTENT.into_response();
+            response.headers_mut().extend(allowed);
+            response
+        }
+        false => next.run(request).await,
+    };
+    for (name, value) in website.headers() {
+        response.headers_mut().append(name, value);
+    }
+    response
 }
 
 /// Notes what a gateway reports about itself in an accepted call.

@@ -142,8 +142,8 @@ pub(crate) fn api(
     certificates: &mut Certificates,
 ) -> Result<ListenerService<CountedApp>> {
     let metrics = api_activity.limit().metrics();
-    let router = docs::router().merge(router(services));
-    let limits = WebLimits::of_api(&settings.analysis.limits, metrics);
+    let router = docs::router().merge(router(services, settings.analysis.cors.clone()));
+    let limits = WebLimits::of_api(&settings.analysis, metrics);
     let app = CountedApp::new(router, limits, api_activity);
     // The router speaks nothing newer.
     let listening = listeners::open_all(

@@ -48,6 +48,7 @@ async fn ready(overview: &Overview) -> (StatusCode, String) {
     if state != "ready" {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{state}\n"));
     }
+    overview.readiness.note_check();
     // A failing disk is no reason to send the calls of a gateway elsewhere: they are answered as before. The
     // same holds for its store. An analysis server without its store answers nothing.
     let store = overview.store_health().await;
@@ -110,6 +111,7 @@ impl Operations {
         let listener = Listener {
             socket: sockets.copy(self.address)?,
             tls: None,
+            proxy_protocol: false,
         };
         let limits = WebLimits::of_tools(limits, MEMORY, self.limit.metrics());
         let app = WebApp::new(router(overview), limits, self.limit.clone());

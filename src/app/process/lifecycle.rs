@@ -5,14 +5,15 @@ use crate::app::process::sockets::Sockets;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
 use crate::app::upgrade::{self, Upgrades};
+use crate::config::ShutdownSettings;
 use crate::gateway::GatewayState;
 use crate::observe::logging;
 use async_trait::async_trait;
 use log::{info, warn};
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,7 +32,20 @@ pub(crate) struct Readiness {
     state: AtomicU8,
     /// Handlers are installed: a signal no longer ends the process by itself.
     handles_signals: AtomicBool,
+    checks: Mutex<Option<Checks>>,
 }
+
+/// When somebody asked whether the process is ready, and was told that it is.
+#[derive(Clone, Copy, Debug)]
+struct Checks {
+    first: Instant,
+    latest: Instant,
+}
+
+/// A load balancer checks again within this time; what is older was a person, or a balancer that has gone.
+const STILL_WATCHED: Duration = Duration::from_secs(60);
+/// Checks are at least this far apart: a program that waits for a start asks more often, and no longer.
+const WATCHED_FOR: Duration = Duration::from_secs(1);
 
 impl Readiness {
     pub(crate) fn state(&self) -> &'static str {
@@ -47,6 +61,23 @@ impl Readiness {
         let _ = self
             .state
             .compare_exchange(STARTING, READY, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Somebody is told that the process is ready.
+    pub(crate) fn note_check(&self) {
+        let latest = Instant::now();
+        let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = checks.map_or(latest, |checks| checks.first);
+        *checks = Some(Checks { first, latest });
+    }
+
+    /// Whether something checks the readiness again and again, as load balancers do.
+    fn is_watched(&self) -> bool {
+        let checks = *self.checks.lock().unwrap_or_else(PoisonError::into_inner);
+        checks.is_some_and(|checks| {
+            checks.latest.duration_since(checks.first) >= WATCHED_FOR
+                && checks.latest.elapsed() <= STILL_WATCHED
+        })
     }
 
     fn set(&self, state: u8) {
@@ -75,7 +106,8 @@ impl Readiness {
 /// Turns signals and hand-overs into pingora's shutdown, readiness first.
 pub(crate) struct Signals {
     pub(crate) readiness: Arc<Readiness>,
-    pub(crate) min_drain: Duration,
+    /// None: as long as load balancers need to notice, where one is watching.
+    pub(crate) min_drain: Option<Duration>,
     /// None in a process without a gateway.
     pub(crate) gateway_state: Option<Arc<GatewayState>>,
     pub(crate) api_activity: ApiActivity,
@@ -122,7 +154,12 @@ impl Signals {
     /// Reports that the process is not ready, for as long as load balancers need to notice. False when another
     /// signal interrupted it.
     async fn drain(&self, interrupt: &mut Signal) -> bool {
-        info!("stop requested, draining");
+        let notice = match self.min_drain {
+            Some(fixed) => fixed,
+            None if self.readiness.is_watched() => ShutdownSettings::NOTICE,
+            None => Duration::ZERO,
+        };
+        info!("stop requested, draining; connections are accepted for another {notice:?}");
         notify::stopping();
         self.readiness.set(DRAINING);
         upgrade::close(&self.control);
@@ -130,7 +167,7 @@ impl Signals {
             gateway_state.drain();
         }
         tokio::select! {
-            () = tokio::time::sleep(self.min_drain) => true,
+            () = tokio::time::sleep(notice) => true,
             _ = interrupt.recv() => false,
         }
     }

@@ -25,6 +25,7 @@ pub(crate) fn open_all(
         Ok(gateway::Listener {
             socket: sockets.copy(listener.address)?,
             tls: tls.transpose()?,
+            proxy_protocol: listener.proxy_protocol,
         })
     };
     listeners.iter().map(open_one).collect()

@@ -101,6 +101,7 @@ mod tests {
         let at = |address: &str| Listener {
             address: address.parse().unwrap(),
             tls: None,
+            proxy_protocol: false,
         };
         let secure = Listener {
             tls: Some(crate::config::TlsFiles {

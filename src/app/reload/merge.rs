@@ -65,6 +65,8 @@ impl Merge<'_> {
         keep! { self
             "analysis.listen" analysis.listen;
             "analysis.operations" analysis.operations;
+            "analysis.trusted_proxies" analysis.trusted_proxies;
+            "analysis.cors" analysis.cors;
             "analysis.database" analysis.database;
             "analysis.store" analysis.store;
             "analysis.retention" analysis.retention;

@@ -14,6 +14,8 @@ pub struct Listener {
     pub address: SocketAddr,
     /// Certificate and key (PEM files); None is clear text.
     pub tls: Option<TlsFiles>,
+    /// Each connection begins with a header of the PROXY protocol, which a trusted proxy sends.
+    pub proxy_protocol: bool,
 }
 
 /// PEM files of one listener.
@@ -85,21 +87,26 @@ fn from_text(text: &str) -> Result<Vec<Listener>, String> {
             Ok(Listener {
                 address: form.parse(part)?,
                 tls: None,
+                proxy_protocol: false,
             })
         })
         .collect()
 }
 
-/// One item: an address, or `{address, tls: {cert, key}}`.
+/// One item: an address, or `{address, proxy_protocol, tls: {cert, key}}`.
 fn item(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<Listener> {
     let Value::Map(entries) = &node.value else {
         let address = scalar(node, &units::address());
         let address = address
             .map_err(|text| reader.report_line(node.line, name, text))
             .ok()?;
-        return Some(Listener { address, tls: None });
+        return Some(Listener {
+            address,
+            tls: None,
+            proxy_protocol: false,
+        });
     };
-    refuse_others(reader, entries, name, &["address", "tls"]);
+    refuse_others(reader, entries, name, &["address", "tls", "proxy_protocol"]);
     let address = match get(entries, "address") {
         Some(node) => scalar(node, &units::address()),
         None => Err(format!("has no address; allowed: {ADDRESS}")),
@@ -111,10 +118,24 @@ fn item(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<Listener> {
         Some(node) => Some(tls_files(reader, node, &format!("{name}.tls"))?),
         None => None,
     };
+    let proxy_protocol = match get(entries, "proxy_protocol") {
+        Some(node) => switch(reader, node, &format!("{name}.proxy_protocol")),
+        None => Some(false),
+    };
     Some(Listener {
         address: address?,
         tls,
+        proxy_protocol: proxy_protocol?,
     })
+}
+
+fn switch(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<bool> {
+    if let Value::Flag(flag) = node.value {
+        return Some(flag);
+    }
+    let text = format!("is {}; allowed: true, false", node.value.shape());
+    reader.report_line(node.line, name, text);
+    None
 }
 
 fn tls_files(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<TlsFiles> {

@@ -4,6 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+/// How networks are written in a list.
+pub(crate) const NETWORKS: &str = "networks such as 10.0.0.0/8 or fd00::/8, or single addresses";
+
 /// A range of addresses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Network {
@@ -12,6 +15,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// Whether it has no bits, so that every address of its kind lies in it.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.bits == 0
+    }
+
     /// Whether the address lies in it. IPv4 and IPv6 are apart.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (Some(own), Some(other)) =

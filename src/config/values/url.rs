@@ -72,6 +72,25 @@ fn without_endpoint(url: &BaseUrl, endpoints: &[&str]) -> Result<(), String> {
     }
 }
 
+impl BaseUrl {
+    /// Scheme, host and port as a browser's `Origin` has them: without the scheme's own port.
+    pub(crate) fn origin(&self) -> String {
+        let (scheme, own_port) = if self.tls {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match self.port == own_port {
+            true => format!("{scheme}://{host}"),
+            false => format!("{scheme}://{host}:{}", self.port),
+        }
+    }
+}
+
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "https" } else { "http" };
@@ -88,7 +107,8 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-fn parse(text: &str) -> Result<BaseUrl, &'static str> {
+/// The URL of a text; the error is what is wrong with it.
+pub(crate) fn parse(text: &str) -> Result<BaseUrl, &'static str> {
     let (scheme, rest) = text.split_once("://").ok_or("is not an absolute URL")?;
     let tls = match scheme.to_ascii_lowercase().as_str() {
         "http" => false,

@@ -93,6 +93,7 @@ impl CallTrace {
     pub(crate) fn start(
         snapshot: &Arc<Snapshot>,
         session: &ServerSession,
+        client: Option<IpAddr>,
         clock: &CallClock,
     ) -> Option<Box<Self>> {
         if snapshot.tracer.is_none() && !snapshot.access.is_on() {
@@ -104,10 +105,9 @@ impl CallTrace {
             Some(id) => id.parse().ok(),
             None => snapshot.settings.monitor.application_id.map(|id| id.0),
         };
-        let address = session.client_addr().and_then(|it| it.as_inet());
         Some(Box::new(Self {
             started_at: SystemTime::now() - clock.started().elapsed(),
-            client: address.map(|address| address.ip()),
+            client,
             method: known_method(&head.method),
             application,
             mode: None,

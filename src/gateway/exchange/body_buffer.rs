@@ -26,8 +26,21 @@ pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(3);
 
 /// A complete body, and its memory until it is dropped.
 pub(super) struct Body {
+    /// As they are checked: decoded where they came compressed.
     pub(super) bytes: Bytes,
+    /// As they came, where they were compressed.
+    pub(super) encoded: Option<Bytes>,
     pub(super) reservation: MemoryReservation,
+}
+
+impl Body {
+    pub(super) fn new(bytes: Bytes, reservation: MemoryReservation) -> Self {
+        Self {
+            bytes,
+            encoded: None,
+            reservation,
+        }
+    }
 }
 
 /// The part of a body that has arrived.
@@ -118,18 +131,12 @@ impl<'a> BodyBuffer<'a> {
             self.spill().await?;
         }
         let Some(file) = self.file.take() else {
-            return Ok(Body {
-                bytes: self.in_memory.into(),
-                reservation: self.reservation,
-            });
+            return Ok(Body::new(self.in_memory.into(), self.reservation));
         };
         let grown = self.reservation.grow_within(file.len(), patience).await;
         grown.map_err(|full| CallError::Overloaded(full.0))?;
         let bytes = file.read_back().await.map_err(disk_error)?;
-        Ok(Body {
-            bytes: Bytes::from(bytes),
-            reservation: self.reservation,
-        })
+        Ok(Body::new(Bytes::from(bytes), self.reservation))
     }
 
     /// Moves a slow body to the file. When the disk has no space either, this call is refused so that others

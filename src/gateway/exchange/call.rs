@@ -2,19 +2,17 @@
 //! watched meanwhile (CONTRACT 21), and with another attempt only where the one before cannot have reached
 //! the upstream (CONTRACT 22).
 
-use super::body_buffer::Body;
 use super::client_gone;
+use super::upstream_request::UpstreamRequest;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::{CallError, classify, is_caused_by};
 use crate::gateway::guard::AnsweredEarly;
-use crate::gateway::headers;
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::attempts::{AttemptError, AttemptPlan};
 use crate::gateway::upstream::{ModelServer, UpstreamConnection};
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use http::header::ACCEPT_ENCODING;
-use http::{HeaderName, HeaderValue};
+use http::HeaderName;
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
 use pingora_core::protocols::http::v2::{self, client::Http2Session};
@@ -31,36 +29,6 @@ const EARLY_ANSWER: Duration = Duration::from_millis(500);
 
 /// Chunks are joined up to this size.
 const JOINED_CHUNK: usize = 8 << 10;
-
-/// What the upstream gets besides the client's request head.
-pub(super) struct UpstreamRequest {
-    pub(super) body: Body,
-    /// The gateway reads the answer as it passes, so no content coding is accepted.
-    pub(super) identity_encoding: bool,
-    /// Another model server may need the body, so it stays in memory until the response head.
-    keeps_body: bool,
-}
-
-impl UpstreamRequest {
-    /// The body as the client sent it, and an answer that may be compressed.
-    pub(super) fn unchanged(body: Body) -> Self {
-        Self {
-            body,
-            identity_encoding: false,
-            keeps_body: false,
-        }
-    }
-
-    /// Frees the body once the upstream has all of it, unless another server may need it: a model may take
-    /// minutes to answer.
-    fn free_body(&mut self) {
-        if self.keeps_body {
-            return;
-        }
-        self.body.bytes = Bytes::new();
-        self.body.reservation.release();
-    }
-}
 
 /// An upstream's response, from its final head on.
 pub(super) struct UpstreamResponse {
@@ -166,12 +134,12 @@ pub(super) async fn upstream_peer(
     let Some(mut plan) = AttemptPlan::new(snapshot) else {
         return Err(CallError::Connect("no model server is configured"));
     };
-    request.keeps_body = snapshot.upstream.may_repeat();
+    request.set_keeps_body(snapshot.upstream.may_repeat());
     let result = loop {
         if let Some(trace) = &mut ctx.trace {
             trace.set_server(&plan.server);
         }
-        let head = request_head(&plan.server, session, ctx, &request)?;
+        let head = request.head(&plan.server, session, ctx)?;
         let attempted = {
             let mut attempt = pin!(attempt(&plan, head, &mut request));
             tokio::select! {
@@ -193,30 +161,6 @@ pub(super) async fn upstream_peer(
     };
     ctx.clock.add_upstream_wait(started);
     result
-}
-
-fn request_head(
-    server: &ModelServer,
-    session: &ServerSession,
-    ctx: &CallContext,
-    request: &UpstreamRequest,
-) -> Result<Box<RequestHeader>, CallError> {
-    let mut head = Box::new(session.req_header().clone());
-    let base = server.resolver.base();
-    let length = Some(request.body.bytes.len());
-    headers::for_upstream(&mut head, base, &ctx.request_id, length)
-        .map_err(|_| CallError::BadFraming)?;
-    if let Some(trace) = &ctx.trace {
-        trace
-            .set_upstream_headers(&mut head)
-            .map_err(|_| CallError::BadFraming)?;
-    }
-    if request.identity_encoding {
-        let identity = HeaderValue::from_static("identity");
-        head.insert_header(ACCEPT_ENCODING, identity)
-            .map_err(|_| CallError::BadFraming)?;
-    }
-    Ok(head)
 }
 
 async fn attempt(

@@ -5,13 +5,13 @@ use super::answer::StreamFilter;
 use super::async_call::AsyncCall;
 use super::block::{Block, RequestSummary};
 use super::body_buffer::Body;
-use super::call::UpstreamRequest;
 use super::capture::Captured;
 use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
 use super::hold_back::{self, HoldBack};
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
 use super::streaming::Streaming;
+use super::upstream_request::UpstreamRequest;
 use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
@@ -152,11 +152,7 @@ impl ParsedBody {
             }
         });
         edits.sort_by_key(|(span, _)| span.start);
-        let mut body = self.body;
-        if !edits.is_empty() {
-            body.bytes = json::replace_spans(&body.bytes, &edits).into();
-        }
-        let mut request = UpstreamRequest::unchanged(body);
+        let mut request = UpstreamRequest::with_edits(self.body, &edits);
         request.identity_encoding = unredact.is_some();
         (request, unredact)
     }

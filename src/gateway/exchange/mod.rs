@@ -10,6 +10,7 @@ mod call;
 mod capture;
 mod decide;
 mod decode;
+mod decode_request;
 mod held;
 mod hold_back;
 mod read;
@@ -18,8 +19,12 @@ mod redaction;
 mod relay;
 mod streaming;
 mod upstream_error;
+mod upstream_request;
 mod verdict;
 
+pub(super) use decode_request::Undecodable;
+
+use super::body_type::{self, Coding};
 use super::context::CallContext;
 use super::error::CallError;
 use super::respond;
@@ -33,6 +38,9 @@ use monitor_wire::json;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use std::pin::pin;
+
+/// How far bodies expand as a rule, for the cost of decoding one.
+const USUAL_RATIO: usize = 8;
 
 /// Answers one POST /v1/chat/completions. Rare cases are boxed, so that the future of a common call stays
 /// small. An answer that was cut off is marked in `ctx.cut`.
@@ -50,10 +58,31 @@ pub(super) async fn run(
         tenant: ctx.tenant,
         urgency: Urgency::Awaited,
     };
+    let coding = body_type::coding(&session.req_header().headers);
+    let body = match coding.map_err(CallError::Unsupported) {
+        Ok(None) => body,
+        Ok(Some(coding)) => match Box::pin(decode(snapshot, claim, body, coding)).await {
+            Ok(body) => body,
+            Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
+        },
+        Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
+    };
     let cost = QUANTUM + body.bytes.len() as u64;
     let handled = pin!(handle(snapshot, session, ctx, body));
     let turns = &snapshot.turns;
     turns.until_first_wait(claim, cost, handled).await
+}
+
+/// Decodes a compressed body once it is its turn.
+async fn decode(
+    snapshot: &Snapshot,
+    claim: Claim,
+    body: Body,
+    coding: Coding,
+) -> Result<Body, CallError> {
+    let cost = QUANTUM + (body.bytes.len() * USUAL_RATIO) as u64;
+    let decoding = pin!(decode_request::decoded(snapshot, body, coding));
+    snapshot.turns.until_first_wait(claim, cost, decoding).await
 }
 
 /// Answers a call whose body is complete.

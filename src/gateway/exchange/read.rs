@@ -95,10 +95,7 @@ impl BodyReader<'_> {
     }
 
     fn body(self, bytes: Bytes) -> Body {
-        Body {
-            bytes,
-            reservation: self.reservation,
-        }
+        Body::new(bytes, self.reservation)
     }
 }
 

@@ -66,6 +66,7 @@ pub(super) async fn response_body(
     let capture = capture(snapshot, ctx, &head, &answer.registration);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
+    headers::for_website(&mut head, &ctx.website)?;
     let mut relay = Relay {
         snapshot,
         session,

@@ -6,9 +6,10 @@ use super::chunks::MalformedChunk;
 use super::http1::{BodyFraming, Http1State, ParsedHead};
 use super::http2::Http2Frames;
 use super::slow_client::HeadDeadline;
-use crate::gateway::limits::HeadShare;
+use crate::gateway::limits::{Full, HeadShare};
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Exhausted, Metrics};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -71,6 +72,20 @@ impl ClientGuard {
                 http1.end_head(parsed)
             }
             Protocol::Http2(_) => BodyFraming::Valid,
+        }
+    }
+
+    /// HTTP/1.1: counts the memory of the head for the client that a proxy names.
+    ///
+    /// # Errors
+    /// When the client's part of the memory, or all of it, is used up.
+    pub(crate) fn count_for_client(&self, client: IpAddr) -> Result<(), Full> {
+        match &self.protocol {
+            Protocol::Http1(http1) => {
+                let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+                http1.count_for_client(client)
+            }
+            Protocol::Http2(_) => Ok(()),
         }
     }
 

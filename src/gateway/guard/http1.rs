@@ -7,6 +7,7 @@
 use super::chunks::ChunkParser;
 use super::long_head::HeadPortions;
 use crate::gateway::limits::{Full, HeadShare};
+use std::net::IpAddr;
 
 /// A long head that arrives is collected here until it has doubled, and is in pingora's buffer, which doubles too.
 const COPIES: usize = 2;
@@ -97,6 +98,11 @@ impl Http1State {
             Phase::Head => Ok(()),
             Phase::Chunks(_) | Phase::Rest => Ok(()),
         }
+    }
+
+    /// Counts the memory of the head for the client that a proxy names.
+    pub(super) fn count_for_client(&mut self, client: IpAddr) -> Result<(), Full> {
+        self.share.count_for_client(client)
     }
 
     /// Counts the memory of the head for a known access key.

@@ -26,6 +26,9 @@ pub(crate) struct ClientHeads {
 /// The memory of one head, given back when it is dropped.
 pub(crate) struct HeadShare {
     heads: Arc<ClientHeads>,
+    /// The other end of the connection.
+    peer: IpAddr,
+    /// Whom the head counts for: the peer, or the client that it names.
     client: IpAddr,
     /// Bytes that count for the address.
     of_client: usize,
@@ -55,6 +58,7 @@ impl ClientHeads {
     pub(crate) fn share(self: &Arc<Self>, address: Option<IpAddr>) -> HeadShare {
         let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         HeadShare {
+            peer: address,
             client: network(address),
             of_client: 0,
             bytes: 0,
@@ -108,6 +112,23 @@ impl HeadShare {
         Ok(())
     }
 
+    /// Counts what is held for the client that a trusted proxy names, and no longer for the proxy.
+    ///
+    /// # Errors
+    /// When the client's part of the memory, or all of it, is used up.
+    pub(crate) fn count_for_client(&mut self, client: IpAddr) -> Result<(), Full> {
+        let covered = self.bytes;
+        self.release();
+        let mut named = self.heads.share(Some(client));
+        named.peer = self.peer;
+        if covered > 0 {
+            // The same number of steps.
+            named.cover(SHORT_HEAD + covered)?;
+        }
+        *self = named;
+        Ok(())
+    }
+
     /// Counts what is held for a known access key, unless that has more than its share of the memory, and no longer
     /// for the address.
     pub(crate) fn count_for(&mut self, holder: u64) {
@@ -117,10 +138,10 @@ impl HeadShare {
         }
     }
 
-    /// Gives all of it back; what follows counts for the address.
+    /// Gives all of it back; what follows counts for the peer.
     pub(crate) fn release(&mut self) {
-        if self.bytes > 0 {
-            let next = self.heads.share(Some(self.client));
+        if self.bytes > 0 || self.client != network(self.peer) {
+            let next = self.heads.share(Some(self.peer));
             drop(std::mem::replace(self, next));
         }
     }
@@ -167,6 +188,24 @@ mod tests {
         shares[0].release();
         shares[4].cover(24 * KIB).unwrap();
         drop(shares);
+        assert!(heads.clients().is_empty());
+    }
+
+    #[test]
+    fn a_head_counts_for_the_client_that_a_proxy_names_until_the_next_one() {
+        let heads = heads();
+        let mut first = heads.share(address(1));
+        first.cover(72 * KIB).unwrap();
+        first.count_for_client(address(9).unwrap()).unwrap();
+        let mut second = heads.share(address(1));
+        second.cover(72 * KIB).unwrap();
+        let refused = second.count_for_client(address(9).unwrap()).unwrap_err().0;
+        assert_eq!(refused, Exhausted::ClientMemory);
+        first.release();
+        second.cover(72 * KIB).unwrap();
+        second.count_for_client(address(9).unwrap()).unwrap();
+        first.cover(72 * KIB).unwrap();
+        drop((first, second));
         assert!(heads.clients().is_empty());
     }
 

@@ -224,6 +224,11 @@ impl ConnectionHandler for ClientConnections {
         self.state.snapshot().settings.limits.header_timeout
     }
 
+    fn trusts(&self, peer: IpAddr) -> bool {
+        let snapshot = self.state.snapshot();
+        snapshot.settings.trusted_proxies.contains(peer)
+    }
+
     async fn run_background(&self, shutdown: ShutdownWatch) {
         health_check::run(&self.state, shutdown).await;
     }

@@ -7,6 +7,7 @@
 use super::clear_text;
 use super::client_socket::ClientSocket;
 use super::connection_limit::{ConnectionLimit, Permit};
+use super::proxy_protocol;
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
 use crate::observe::{AcceptFault, EndReason};
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use pingora_core::server::{ListenFds, ShutdownWatch};
 use pingora_core::services::Service;
 use std::future::poll_fn;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct Listener {
     pub socket: TcpListener,
     /// None for clear text.
     pub tls: Option<Acceptor>,
+    /// Each connection begins with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
 }
 
 /// The application that serves the accepted connections.
@@ -46,6 +49,11 @@ pub trait ConnectionHandler: ServerApp + Send + Sync + 'static {
 
     /// The longest time for a TLS handshake.
     fn header_timeout(&self) -> Duration;
+
+    /// Whether this is the address of a proxy whose word about the client counts.
+    fn trusts(&self, _peer: IpAddr) -> bool {
+        false
+    }
 
     /// Work beside the connections, from the start until the shutdown signal.
     async fn run_background(&self, _shutdown: ShutdownWatch) {}
@@ -63,6 +71,7 @@ pub struct ListenerService<H> {
 struct AcceptLoop<H> {
     socket: tokio::net::TcpListener,
     tls: Option<Arc<Acceptor>>,
+    proxy_protocol: bool,
     handler: Arc<H>,
 }
 
@@ -103,6 +112,7 @@ impl<H: ConnectionHandler> ListenerService<H> {
         Ok(AcceptLoop {
             socket: tokio::net::TcpListener::from_std(listener.socket)?,
             tls: listener.tls.map(Arc::new),
+            proxy_protocol: listener.proxy_protocol,
             handler: self.handler.clone(),
         })
     }
@@ -200,9 +210,16 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
 
     fn spawn(&self, connection: Connection, shutdown: ShutdownWatch) {
         let (tls, handler) = (self.tls.clone(), self.handler.clone());
+        let has_header = self.proxy_protocol;
         tokio::spawn(async move {
             let _permit = connection.permit;
-            let (stream, peer) = (connection.stream, connection.peer);
+            let (mut stream, mut peer) = (connection.stream, connection.peer);
+            if has_header {
+                match Box::pin(named_client(&mut stream, peer, &*handler)).await {
+                    Some(client) => peer = client,
+                    None => return,
+                }
+            }
             let mut next = match tls {
                 None => match ClientSocket::new(stream, peer) {
                     Ok(socket) => Some(Box::new(socket) as Stream),
@@ -216,6 +233,20 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
             }
         });
     }
+}
+
+/// The client that the proxy names; None, counted, when the connection is refused.
+async fn named_client(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    handler: &impl ConnectionHandler,
+) -> Option<SocketAddr> {
+    let client = proxy_protocol::client(stream, peer, handler).await;
+    if let Err(Some(reason)) = client {
+        debug!("refused a connection without a valid PROXY header from a trusted proxy: {peer}");
+        ConnectionEnded { reason }.emit(handler.connection_limit().metrics());
+    }
+    client.ok()
 }
 
 /// None, counted, when the handshake fails or takes longer than a request head may.

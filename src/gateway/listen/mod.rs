@@ -5,6 +5,7 @@ mod client_socket;
 mod connection;
 pub(super) mod connection_limit;
 mod listener;
+mod proxy_protocol;
 mod runtime_probe;
 
 pub use connection::ClientConnections;

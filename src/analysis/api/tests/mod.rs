@@ -76,7 +76,7 @@ impl World {
         let (services, first) = Services::open(&settings(), folder.path()).await.unwrap();
         Self {
             folder,
-            router: router(services.clone()),
+            router: router(services.clone(), CorsSettings::default()),
             services,
             first,
         }

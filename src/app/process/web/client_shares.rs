@@ -32,6 +32,8 @@ pub(crate) struct ClientShares {
     memory: Arc<MemoryBudget>,
     of_address: ClientBounds,
     of_token: ClientBounds,
+    /// A trusted proxy, or a client behind one: it bounds their connections itself.
+    of_proxied: ClientBounds,
     clients: Mutex<HashMap<Client, Open>>,
 }
 
@@ -39,6 +41,10 @@ pub(crate) struct ClientShares {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Client {
     Address(IpAddr),
+    /// A trusted proxy, which has the connections of many clients.
+    Proxy(IpAddr),
+    /// A client that a trusted proxy names.
+    BehindProxy(IpAddr),
     Token(u64),
 }
 
@@ -70,9 +76,18 @@ impl ClientShares {
                 bytes: part.max(of_address.bytes),
                 connections: of_address.connections.saturating_mul(TIMES_AS_MANY),
             },
+            of_proxied: ClientBounds {
+                connections: usize::MAX,
+                ..of_address
+            },
             memory,
             clients: Mutex::default(),
         })
+    }
+
+    /// The share of a new connection of a trusted proxy.
+    pub(super) fn connect_proxy(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionShare> {
+        self.try_connect(Client::Proxy(network(address)))
     }
 
     /// The share of a new connection. Where its client has too many, it waits for so long until one of them leaves,
@@ -138,6 +153,7 @@ impl ClientShares {
     fn bounds(&self, client: Client) -> ClientBounds {
         match client {
             Client::Address(_) => self.of_address,
+            Client::Proxy(_) | Client::BehindProxy(_) => self.of_proxied,
             Client::Token(_) => self.of_token,
         }
     }
@@ -201,16 +217,27 @@ impl Drop for Waiting<'_> {
 }
 
 impl ConnectionShare {
+    /// A trusted proxy brings a request of this client: what follows counts for it, until the request brings a token.
+    pub(super) fn count_for_client(&mut self, address: IpAddr) {
+        self.release();
+        self.pass_to(Client::BehindProxy(network(address)));
+    }
+
     /// A request has brought this token: what follows counts for it, if it may have one more connection. What
     /// is in memory of a request stays where it is counted.
     pub(super) fn count_for(&mut self, token: u64) {
-        let token = Client::Token(token);
-        if self.client == token || self.bytes > 0 || !self.shares.enter(token) {
-            return;
+        if self.bytes == 0 {
+            self.pass_to(Client::Token(token));
         }
-        self.shares
-            .leave(std::mem::replace(&mut self.client, token));
-        self.reservation = self.shares.reservation(token);
+    }
+
+    /// Counts a connection that holds nothing for another client, if that may have one more.
+    fn pass_to(&mut self, client: Client) {
+        if self.client != client && self.shares.enter(client) {
+            self.shares
+                .leave(std::mem::replace(&mut self.client, client));
+            self.reservation = self.shares.reservation(client);
+        }
     }
 
     /// Reserves `bytes` more; false where the client, or all together, have none left at the moment.

@@ -2,10 +2,12 @@
 
 use super::client_shares::{ClientBounds, ClientShares, ConnectionShare};
 use crate::analysis::HeldMemory;
-use crate::config::{ApiLimits, Limits};
+use crate::config::{AnalysisSettings, Limits, TrustedProxies};
+use crate::edge;
 use crate::gateway::MemoryBudget;
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Exhausted, Metrics};
+use axum::http::HeaderMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,12 +28,14 @@ pub(crate) struct WebLimits {
     /// For a client that takes nothing of its answer.
     pub(crate) idle_timeout: Duration,
     pub(crate) shares: Arc<ClientShares>,
+    pub(crate) trusted_proxies: TrustedProxies,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl WebLimits {
     /// Of the analysis API and the web UI.
-    pub(crate) fn of_api(limits: &ApiLimits, metrics: &Arc<Metrics>) -> Self {
+    pub(crate) fn of_api(settings: &AnalysisSettings, metrics: &Arc<Metrics>) -> Self {
+        let limits = &settings.limits;
         let bounds = ClientBounds {
             bytes: usize::try_from(limits.client_bytes).unwrap_or(usize::MAX),
             connections: limits.client_connections,
@@ -41,6 +45,7 @@ impl WebLimits {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             shares: ClientShares::new(memory, bounds),
+            trusted_proxies: settings.trusted_proxies.clone(),
             metrics: metrics.clone(),
         }
     }
@@ -55,6 +60,7 @@ impl WebLimits {
             header_timeout: times.header_timeout,
             idle_timeout: times.idle_timeout,
             shares: ClientShares::new(MemoryBudget::unmeasured(most as u64), bounds),
+            trusted_proxies: TrustedProxies::default(),
             metrics: metrics.clone(),
         }
     }
@@ -64,6 +70,8 @@ impl WebLimits {
 pub(super) struct WebConnection {
     pub(super) limits: Arc<WebLimits>,
     share: Mutex<ConnectionShare>,
+    /// A trusted proxy brings requests of many clients.
+    is_proxied: bool,
     has_unread_body: AtomicBool,
     /// The answer has been handed over whole; its memory is released once it is written.
     answer_has_ended: AtomicBool,
@@ -75,8 +83,12 @@ impl WebConnection {
         limits: &Arc<WebLimits>,
         address: Option<IpAddr>,
     ) -> Option<Arc<Self>> {
-        let connected = limits.shares.connect(address, limits.header_timeout);
-        let Some(share) = connected.await else {
+        let proxy = address.filter(|address| limits.trusted_proxies.contains(*address));
+        let connected = match proxy {
+            Some(proxy) => limits.shares.connect_proxy(proxy),
+            None => limits.shares.connect(address, limits.header_timeout).await,
+        };
+        let Some(share) = connected else {
             let reason = EndReason::ClientConnections;
             ConnectionEnded { reason }.emit(&limits.metrics);
             return None;
@@ -84,9 +96,22 @@ impl WebConnection {
         Some(Arc::new(Self {
             limits: limits.clone(),
             share: Mutex::new(share),
+            is_proxied: proxy.is_some(),
             has_unread_body: AtomicBool::new(false),
             answer_has_ended: AtomicBool::new(false),
         }))
+    }
+
+    /// The client of a request, which a trusted proxy names. What the request takes counts for it.
+    pub(super) fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
+        if !self.is_proxied {
+            return peer;
+        }
+        let client = edge::client(&self.limits.trusted_proxies, peer, headers);
+        if let Some(client) = client {
+            self.share().count_for_client(client);
+        }
+        client
     }
 
     /// A request begins.

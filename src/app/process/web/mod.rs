@@ -34,6 +34,7 @@ use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
 use request_body::RequestBody;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -173,6 +174,10 @@ impl ConnectionHandler for CountedApp {
     fn header_timeout(&self) -> Duration {
         self.app.limits.header_timeout
     }
+
+    fn trusts(&self, peer: IpAddr) -> bool {
+        self.app.limits.trusted_proxies.contains(peer)
+    }
 }
 
 #[async_trait]
@@ -231,7 +236,8 @@ impl WebApp {
         let stream = GuardedIo::new(stream, web.clone());
         let (router, stopping) = (self.router.clone(), Stopping(shutdown.clone()));
         let service = service_fn(move |mut request: http::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
+            let address = web.client(peer.address, request.headers());
+            request.extensions_mut().insert(Peer { address, ..peer });
             request.extensions_mut().insert(stopping.clone());
             answer(router.clone(), request, web.clone())
         });

@@ -3,7 +3,7 @@
 
 use crate::config::reading::collections::list;
 use crate::config::reading::reader::Reader;
-use crate::config::values::network::Network;
+use crate::config::values::network::{NETWORKS, Network};
 use crate::config::values::units::{self, Form, GIB, MIB, MILLISECOND};
 use std::time::Duration;
 
@@ -42,13 +42,10 @@ pub(crate) fn read(r: &mut Reader<'_>) -> FilesSettings {
 }
 
 fn network() -> Form<Network> {
-    Form::new(
-        "networks such as 10.0.0.0/8 or fd00::/8, or single addresses",
-        |text| {
-            text.parse()
-                .map_err(|wrong| format!("{} {wrong}", units::quote(text)))
-        },
-    )
+    Form::new(NETWORKS, |text| {
+        text.parse()
+            .map_err(|wrong| format!("{} {wrong}", units::quote(text)))
+    })
 }
 
 fn host() -> Form<String> {

@@ -16,6 +16,8 @@ pub struct Limits {
     pub buffered_bytes: u64,
     /// Bytes of them for long request heads of one client address; beyond it 503.
     pub client_bytes: u64,
+    /// Bytes of one compressed request body once it is decoded; beyond it 413.
+    pub decoded_bytes: u64,
     /// Bytes of request bodies in files while they come; beyond it 503. None: [`Limits::spilled`].
     pub spilled_bytes: Option<u64>,
     /// Time for a client to send its request head, and for each silence inside its body.
@@ -44,8 +46,15 @@ impl Limits {
 pub struct ShutdownSettings {
     /// The longest time given to calls in flight.
     pub grace: Duration,
-    /// The shortest time between readiness going 503 and the listeners closing.
-    pub min_drain: Duration,
+    /// The shortest time between readiness going 503 and the listeners closing. None: [`Self::NOTICE`] where
+    /// somebody checks the readiness of the process, else none.
+    pub min_drain: Option<Duration>,
+}
+
+impl ShutdownSettings {
+    /// More than three checks at the two seconds between them that HAProxy needs by default to take a server
+    /// out, and less than the ten seconds that Docker gives a container to stop.
+    pub const NOTICE: Duration = Duration::from_secs(7);
 }
 
 /// Streams (CONTRACT 18).
@@ -65,6 +74,8 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let connections = r.read("limits.connections", &connections);
     let buffered_bytes = r.read("limits.buffered_bytes", &held());
     let client_bytes = r.read("limits.client_bytes", &units::size(MIB..=16 * 1_024 * GIB));
+    let decoded_bytes = r.read("limits.decoded_bytes", &held());
+    let decoded_bytes = decoded_bytes.unwrap_or(64 * MIB);
     let spilled_bytes = r.read("limits.spilled_bytes", &held());
     let times = times(r);
     let idle = units::count(0..=1_000_000);
@@ -75,6 +86,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
         connections: connections.flatten(),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
         client_bytes: client_bytes.unwrap_or(32 * MIB),
+        decoded_bytes,
         spilled_bytes,
         header_timeout: times.header,
         idle_timeout: times.idle,
@@ -118,9 +130,9 @@ pub(crate) fn shutdown(r: &mut Reader<'_>) -> ShutdownSettings {
         min_drain: r
             .read(
                 "shutdown.min_drain",
-                &units::duration(Duration::ZERO..=HOUR),
+                &units::duration_or_auto(Duration::ZERO..=HOUR),
             )
-            .unwrap_or(Duration::ZERO),
+            .flatten(),
     }
 }
 
