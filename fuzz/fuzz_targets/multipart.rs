@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use libfuzzer_sys::fuzz_target;
 use monitor_gateway::analysis::{Services, router};
-use monitor_gateway::config::{Overrides, Role, load};
+use monitor_gateway::config::{CorsSettings, Overrides, Role, load};
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;
@@ -44,7 +44,7 @@ async fn start(folder: &Path) -> (Router, String, String) {
     let settings = load(Role::Analysis, None, &Overrides::default(), &|_| None);
     let settings = settings.unwrap_or_else(|problems| panic!("{problems}")).analysis;
     let (services, first) = Services::open(&settings, folder).await.expect("a server");
-    let router = router(services);
+    let router = router(services, CorsSettings::default());
     let key = first.access_key.expect("the first token").expose().to_owned();
     let message = json!({"application_id": first.application_id.to_string(), "message": "hello"});
     let request = Request::post("/process_request/")

@@ -75,10 +75,10 @@ fn two_content_types_are_refused_and_one_spelled_with_an_underscore_stays_here()
 }
 
 #[test]
-fn a_compressed_chat_completion_is_refused_and_a_compressed_embedding_is_forwarded() {
+fn a_chat_completion_in_an_unknown_coding_is_refused_and_an_embedding_in_any_is_forwarded() {
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
-    for coding in ["gzip", "identity, zstd"] {
+    for coding in ["compress", "identity, zstd, gzip"] {
         let answer = stack.call(&Request::chat(HELLO).header("Content-Encoding", coding));
         assert_envelope(&answer.body, "invalid_request_error", 415);
         assert!(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::fault::free_port;
 use support::http::{Conn, Response};
 use support::process::Process;
@@ -27,7 +27,8 @@ const CLAIMED: &str = "203.0.113.66";
 fn blocks(kind: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/networks.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let parts = page.split(&format!("\n```{kind}\n")).skip(1);
+    let fence = format!("\n```{kind}\n");
+    let parts = page.split(&fence).skip(1);
     let blocks = parts.map(|part| part.split_once("\n```").unwrap().0.to_owned());
     blocks.collect()
 }
@@ -137,8 +138,8 @@ impl Balancer {
 
     /// A connection from the client's address.
     fn connect(&self) -> Conn {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
         let socket = runtime.block_on(async {
             let socket = TcpSocket::new_v4().unwrap();
             socket
@@ -296,8 +297,11 @@ fn no_call_fails_while_a_gateway_with_default_settings_stops_behind_haproxy() {
         assert_eq!(balancer.call(&Request::chat(HELLO)).status(), 200);
         logs.iter().all(|log| lines(log) > 0).then_some(())
     });
-    // HAProxy has checked each of them again and again.
-    std::thread::sleep(Duration::from_secs(3));
+    // HAProxy checks each of them every two seconds.
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(5) {
+        assert_eq!(balancer.call(&Request::chat(HELLO)).status(), 200);
+    }
     let stopped = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let callers: Vec<_> = (0..4)
@@ -333,6 +337,14 @@ fn no_call_fails_while_a_gateway_with_default_settings_stops_behind_haproxy() {
     assert_eq!(second.operations("/readyz").status(), 200);
 }
 
+/// Checks a process for a while, as a balancer does.
+fn watch(stack: &Stack) {
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_millis(1_200) {
+        assert_eq!(stack.operations("/readyz").status(), 200);
+    }
+}
+
 #[test]
 fn a_stop_waits_for_balancers_only_where_something_asks_again_and_again() {
     let upstream = Upstream::ok();
@@ -344,8 +356,7 @@ fn a_stop_waits_for_balancers_only_where_something_asks_again_and_again() {
     assert_eq!(stack.process.await_exit().0.code(), Some(0));
     for stack in [Stack::before(&upstream), Stack::analysis_bare().start()] {
         let mut stack = stack;
-        std::thread::sleep(Duration::from_millis(1_100));
-        assert_eq!(stack.operations("/readyz").status(), 200);
+        watch(&stack);
         stack.process.signal("TERM");
         stack.process.await_stderr("a wait", |text| {
             text.contains("accepted for another 7s").then_some(())
@@ -360,8 +371,7 @@ fn a_stop_waits_for_balancers_only_where_something_asks_again_and_again() {
     }
     let yaml = "shutdown: {min_drain: 0s}";
     let mut stack = Stack::analysis_bare().yaml(yaml).start();
-    std::thread::sleep(Duration::from_millis(1_100));
-    assert_eq!(stack.operations("/readyz").status(), 200);
+    watch(&stack);
     stack.process.signal("TERM");
     stack.process.await_stderr("the fixed wait", |text| {
         text.contains("accepted for another 0ns").then_some(())

@@ -1,7 +1,12 @@
-//! Behind a proxy that speaks TLS: `ui.public_url` is what browsers see, whatever the listener speaks.
+//! Behind a proxy that speaks TLS: `ui.public_url` is what browsers see, whatever the listener speaks; and clients
+//! are told apart by the address that a trusted proxy names.
 
-use crate::world::{PASSWORD, console_link};
+use crate::world::{ADMIN, PASSWORD, administrator, console_link};
+use support::KEY;
+use support::eventually;
+use support::http::Response;
 use support::identity_provider::IdentityProvider;
+use support::request::Request;
 use support::stack::Stack;
 use support::visitor::Visitor;
 
@@ -59,4 +64,80 @@ fn an_address_in_clear_text_or_with_a_path_is_refused() {
         );
         assert!(!stderr.contains("hush"), "{stderr}");
     }
+}
+
+/// A wrong or right password, as a proxy forwards it from this client.
+fn signs_in(stack: &Stack, client: &str, password: &str) -> Response {
+    let forwarded = |request: Request| request.without_key().header("X-Forwarded-For", client);
+    let page = forwarded(Request::get("/ui/sign-in")).call(stack.analysis_addr);
+    let cookie = page.head.header("set-cookie").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let token = regex::Regex::new(r#"name="form_token" value="([^"]*)""#).unwrap();
+    let token = token.captures(&page.text()).unwrap()[1].to_owned();
+    let form = format!(
+        "form_token={token}&name={ADMIN}&password={}",
+        password.replace(' ', "+")
+    );
+    let request = Request::post("/ui/sign-in", form)
+        .content_type("application/x-www-form-urlencoded")
+        .header("Cookie", cookie);
+    forwarded(request).call(stack.analysis_addr)
+}
+
+/// The addresses of sign-ins that failed, the latest first.
+fn addresses(stack: &Stack, count: usize) -> Vec<String> {
+    eventually("lines of the audit log", || {
+        let log = "/audit?action=account.sign_in_failed&limit=200";
+        let entries = stack.analysis(log, KEY).json()["entries"].clone();
+        let entries = entries.as_array()?.iter();
+        let addresses = entries.map(|entry| {
+            entry["details"]["address"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        });
+        let addresses: Vec<String> = addresses.collect();
+        (addresses.len() >= count).then_some(addresses)
+    })
+}
+
+#[test]
+fn waits_and_the_audit_log_know_the_client_that_a_trusted_proxy_names() {
+    let trusted = "  trusted_proxies: {networks: [127.0.0.0/8, 10.0.0.0/8]}";
+    let stack = Stack::all().yaml(trusted).start();
+    administrator(&stack);
+    for attempt in 1..=5 {
+        // What the client claims stands on the left, and the proxy adds where it is.
+        let claimed = format!("198.51.100.{attempt}, 203.0.113.5, 10.0.0.9");
+        let expected = if attempt < 5 { 422 } else { 429 };
+        let refused = signs_in(&stack, &claimed, "not the password");
+        assert_eq!(refused.status(), expected, "{}", refused.text());
+    }
+    assert_eq!(addresses(&stack, 5), ["203.0.113.5"; 5]);
+    assert_eq!(signs_in(&stack, "203.0.113.5", PASSWORD).status(), 429);
+    let other = signs_in(&stack, "203.0.113.6", PASSWORD);
+    assert_eq!(
+        other.status(),
+        303,
+        "another client of the proxy does not wait: {}",
+        other.text()
+    );
+}
+
+#[test]
+fn without_trust_what_a_client_claims_counts_for_nothing() {
+    let stack = Stack::all()
+        .yaml("  trusted_proxies: {networks: [10.0.0.0/8]}")
+        .start();
+    administrator(&stack);
+    for attempt in 1..=5 {
+        let expected = if attempt < 5 { 422 } else { 429 };
+        let claimed = format!("203.0.113.{attempt}");
+        assert_eq!(
+            signs_in(&stack, &claimed, "not the password").status(),
+            expected
+        );
+    }
+    assert_eq!(addresses(&stack, 5), ["127.0.0.1"; 5]);
+    assert_eq!(signs_in(&stack, "203.0.113.9", PASSWORD).status(), 429);
 }

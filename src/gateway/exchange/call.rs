@@ -12,7 +12,7 @@ use crate::gateway::upstream::attempts::{AttemptError, AttemptPlan};
 use crate::gateway::upstream::{ModelServer, UpstreamConnection};
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use http::HeaderName;
+use http::{HeaderName, HeaderValue};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
 use pingora_core::protocols::http::v2::{self, client::Http2Session};

@@ -138,7 +138,7 @@ impl<'a> Decoding<'a> {
         let is_at_end = read.is_ok() && text.len() - before < bytes;
         match read {
             Ok(_) if !is_at_end => Ok(false),
-            Ok(_) if self.unread().is_empty() => Ok(true),
+            Ok(_) if self.has_nothing_behind() => Ok(true),
             _ => Err(Undecodable::Malformed(self.coding)),
         }
     }
@@ -152,7 +152,12 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    /// What stands behind the end.
+    /// The reader of brotli tells only when it is asked again behind the end.
+    fn has_nothing_behind(&mut self) -> bool {
+        matches!(self.reader().read(&mut [0]), Ok(0)) && self.unread().is_empty()
+    }
+
+    /// What the reader has not taken.
     fn unread(&self) -> &[u8] {
         match &self.reader {
             Reader::Gzip(reader) => reader.get_ref(),

@@ -108,7 +108,7 @@ fn long(client: &str) -> Request {
 fn the_memory_of_heads_is_shared_by_the_clients_and_not_by_the_proxy() {
     let (upstream, feed) = Upstream::fed();
     let yaml = "limits: {client_bytes: 2MiB, header_timeout: 60s}";
-    let (builder, ..) = logging(TRUSTED, "x-forwarded-for");
+    let (builder, _log, _folder) = logging(TRUSTED, "x-forwarded-for");
     let stack = builder.upstream(&upstream).yaml(yaml).start();
     // Each head counts twice, until its call has ended.
     let first = long("203.0.113.1").send(stack.gateway_addr);
@@ -130,7 +130,7 @@ fn the_memory_of_heads_is_shared_by_the_clients_and_not_by_the_proxy() {
 fn without_trust_all_clients_of_a_proxy_share_its_memory() {
     let (upstream, feed) = Upstream::fed();
     let yaml = "limits: {client_bytes: 2MiB, header_timeout: 60s}";
-    let (builder, ..) = logging(ELSEWHERE, "x-forwarded-for");
+    let (builder, _log, _folder) = logging(ELSEWHERE, "x-forwarded-for");
     let stack = builder.upstream(&upstream).yaml(yaml).start();
     let first = long("203.0.113.1").send(stack.gateway_addr);
     upstream.await_heads(1);
@@ -141,9 +141,9 @@ fn without_trust_all_clients_of_a_proxy_share_its_memory() {
 #[test]
 fn trusted_proxies_open_nothing_for_downloads() {
     let (upstream, backend, canary) = (Upstream::ok(), Backend::start(), Upstream::ok());
-    let (builder, ..) = logging(TRUSTED, "x-forwarded-for");
+    let (builder, _log, _folder) = logging(TRUSTED, "x-forwarded-for");
     let stack = builder.upstream(&upstream).monitor(&backend).start();
     call_with(&stack, &json!([{"url": canary.url()}]));
-    await_outcome(&stack, "blocked", 1.0);
+    await_outcome(&stack, "forbidden", 1.0);
     canary.assert_untouched();
 }

@@ -11,8 +11,8 @@ mod rules;
 use super::router::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Services};
 use crate::config::{
-    AnalysisSettings, ApiLimits, AttachmentSettings, ChecksSettings, DetectSettings,
-    RetentionSettings,
+    AnalysisSettings, ApiLimits, AttachmentSettings, ChecksSettings, CorsSettings, DetectSettings,
+    RetentionSettings, TrustedProxies,
 };
 use axum::Router;
 use axum::body::Body;
@@ -42,6 +42,8 @@ fn settings() -> AnalysisSettings {
     AnalysisSettings {
         listen: Vec::new(),
         operations: ([127, 0, 0, 1], 0).into(),
+        trusted_proxies: TrustedProxies::default(),
+        cors: CorsSettings::default(),
         database: None,
         store: None,
         retention: RetentionSettings {

@@ -143,3 +143,35 @@ async fn of_many_connections_few_wait_and_a_place_is_for_who_came_first() {
     drop((open, second, late));
     assert!(shares.lock().is_empty());
 }
+
+#[test]
+fn a_trusted_proxy_brings_requests_of_many_clients_that_each_have_their_share() {
+    let shares = shares(1_000, 60, 1);
+    let proxy = "10.0.0.1".parse().unwrap();
+    let (ann, bob) = (
+        "203.0.113.5".parse().unwrap(),
+        "203.0.113.6".parse().unwrap(),
+    );
+    let mut first = shares.connect_proxy(proxy).unwrap();
+    let mut second = shares.connect_proxy(proxy).unwrap();
+    let mut third = shares.connect_proxy(proxy).unwrap();
+    first.count_for_client(ann);
+    second.count_for_client(ann);
+    third.count_for_client(bob);
+    assert!(first.grow(40) && !second.grow(21) && second.grow(20));
+    assert!(third.grow(60), "another client");
+    // The next request of a connection may be another one's, whatever the one before was.
+    first.count_for_client(bob);
+    assert!(!first.grow(1) && second.grow(40));
+    third.release();
+    third.count_for(7);
+    assert!(third.grow(400) && first.grow(60), "a token has more");
+    third.count_for_client(bob);
+    assert!(!third.grow(1));
+    assert!(
+        connect(&shares, "203.0.113.5").is_some(),
+        "a connection of its own"
+    );
+    drop((first, second, third));
+    assert!(shares.lock().is_empty());
+}
