@@ -1,4 +1,4 @@
-//! Whether a request declares its body as something else than JSON in UTF-8. The gateway reads JSON whatever is
+//! Whether a request declares its body as something else than JSON in UTF-8, and how it is compressed. The gateway reads JSON whatever is
 //! declared and forwards the declaration, so a model server that follows it would read another body.
 
 use http::HeaderMap;
@@ -44,6 +44,17 @@ impl Coding {
         let is = |coding: &Self| name.eq_ignore_ascii_case(coding.name().as_bytes());
         Self::ALL.into_iter().find(is)
     }
+}
+
+/// Why a compressed body is not decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undecodable {
+    /// It is not what `Content-Encoding` says, or not all of it.
+    Malformed(Coding),
+    /// It is larger than `limits.decoded_bytes` once it is decoded.
+    TooLarge,
+    /// It expands further than any text does.
+    Expands,
 }
 
 /// Charsets whose bytes mean the same in UTF-8.

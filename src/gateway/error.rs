@@ -2,8 +2,7 @@
 //! client gets. Once an answer has begun, `exchange/relay.rs` reports the failure in the stream.
 
 use super::auth::KeyError;
-use super::body_type::Unsupported;
-use super::exchange::Undecodable;
+use super::body_type::{Undecodable, Unsupported};
 use super::guard::MalformedChunk;
 use super::route::Meant;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod crowd;
 mod documented;
+mod drain;
 mod health;
 mod log_bytes;
 mod memory;

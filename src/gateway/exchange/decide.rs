@@ -151,8 +151,7 @@ impl ParsedBody {
                 placeholders: redacted.placeholders,
             }
         });
-        edits.sort_by_key(|(span, _)| span.start);
-        let mut request = UpstreamRequest::with_edits(self.body, &edits);
+        let mut request = UpstreamRequest::with_edits(self.body, edits);
         request.identity_encoding = unredact.is_some();
         (request, unredact)
     }
@@ -376,7 +375,6 @@ fn roles(policy: &Policy) -> Vec<json::ScanRole> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use monitor_model::AppMode;
 
     #[test]
     fn contract_3_the_roles_of_a_policy_are_those_that_are_read() {

@@ -6,7 +6,7 @@
 
 use super::body_buffer::{Body, MEMORY_WAIT};
 use crate::fair_queue::heavy;
-use crate::gateway::body_type::Coding;
+use crate::gateway::body_type::{Coding, Undecodable};
 use crate::gateway::error::CallError;
 use crate::gateway::state::Snapshot;
 use bytes::Bytes;
@@ -23,17 +23,6 @@ const LARGEST_STEP: usize = 4 << 20;
 const ZSTD_WINDOW_BITS: u32 = 23;
 /// How a brotli stream begins whose window is larger than the standard allows (RFC 7932 9.1).
 const BROTLI_LARGE_WINDOW: u8 = 0x11;
-
-/// Why a body is not decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Undecodable {
-    /// It is not what `Content-Encoding` says, or not all of it.
-    Malformed(Coding),
-    /// It is larger than `limits.decoded_bytes` once it is decoded.
-    TooLarge,
-    /// It expands further than any text does.
-    Expands,
-}
 
 /// What one body may become.
 #[derive(Clone, Copy)]

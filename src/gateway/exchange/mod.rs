@@ -22,8 +22,6 @@ mod upstream_error;
 mod upstream_request;
 mod verdict;
 
-pub(super) use decode_request::Undecodable;
-
 use super::body_type::{self, Coding};
 use super::context::CallContext;
 use super::error::CallError;

@@ -38,13 +38,14 @@ impl UpstreamRequest {
         }
     }
 
-    /// The body with these edits, in ascending order; without any, as the client sent it. An edited body is
+    /// The body with these edits; without any, as the client sent it. An edited body is
     /// uncompressed even where the client's was not: every server can read it.
-    pub(super) fn with_edits(mut body: Body, edits: &[Edit<Vec<u8>>]) -> Self {
+    pub(super) fn with_edits(mut body: Body, mut edits: Vec<Edit<Vec<u8>>>) -> Self {
         if edits.is_empty() {
             return Self::unchanged(body);
         }
-        body.bytes = json::replace_spans(&body.bytes, edits).into();
+        edits.sort_by_key(|(span, _)| span.start);
+        body.bytes = json::replace_spans(&body.bytes, &edits).into();
         body.encoded = None;
         Self {
             is_edited: true,

@@ -241,7 +241,9 @@ async fn named_client(
     peer: SocketAddr,
     handler: &impl ConnectionHandler,
 ) -> Option<SocketAddr> {
-    let client = proxy_protocol::client(stream, peer, handler).await;
+    let is_trusted = |peer| handler.trusts(peer);
+    let limit = handler.header_timeout();
+    let client = proxy_protocol::client(stream, peer, is_trusted, limit).await;
     if let Err(Some(reason)) = client {
         debug!("refused a connection without a valid PROXY header from a trusted proxy: {peer}");
         ConnectionEnded { reason }.emit(handler.connection_limit().metrics());

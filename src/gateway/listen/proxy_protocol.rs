@@ -2,10 +2,10 @@
 //! sends one header that names the client's address. It is taken from trusted proxies only, and required of them on
 //! a listener that has it switched on: a connection without it could come from anybody.
 
-use super::listener::ConnectionHandler;
 use crate::observe::EndReason;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -29,13 +29,14 @@ struct Malformed;
 pub(super) async fn client(
     stream: &mut TcpStream,
     peer: SocketAddr,
-    handler: &impl ConnectionHandler,
+    is_trusted: impl Fn(IpAddr) -> bool,
+    limit: Duration,
 ) -> Result<SocketAddr, Option<EndReason>> {
     let reading = async {
         if stream.peek(&mut [0]).await.unwrap_or(0) == 0 {
             return Err(None);
         }
-        if !handler.trusts(peer.ip()) {
+        if !is_trusted(peer.ip()) {
             return Err(Some(EndReason::ProxyUntrusted));
         }
         let named = read(stream)
@@ -43,7 +44,7 @@ pub(super) async fn client(
             .map_err(|_| Some(EndReason::ProxyHeader))?;
         Ok(named.unwrap_or(peer))
     };
-    let read = timeout(handler.header_timeout(), reading).await;
+    let read = timeout(limit, reading).await;
     read.unwrap_or(Err(Some(EndReason::SlowHead)))
 }
 

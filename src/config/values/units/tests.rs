@@ -1,3 +1,5 @@
+//! Forms of values: what each takes, and what it says of anything else.
+
 use super::*;
 
 #[test]
