@@ -58,12 +58,14 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> TrustedProxies {
     let key = |name: &str| format!("{prefix}trusted_proxies.{name}");
     let networks = list(r, &key("networks"), &network_of_proxies());
     let header = r.read(&key("header"), &units::word(HEADERS));
-    let is_alone = header.is_some() && networks.is_empty() && !r.has_problem(&key("networks"));
+    let default = TrustedProxies::default().header;
+    let is_other = header.is_some_and(|header| header != default);
+    let is_alone = is_other && networks.is_empty() && !r.has_problem(&key("networks"));
     let text = "has no effect without the networks of proxies; set trusted_proxies.networks";
     r.refuse_if(&key("header"), is_alone, text);
     TrustedProxies {
         networks,
-        header: header.unwrap_or(TrustedProxies::default().header),
+        header: header.unwrap_or(default),
     }
 }
 

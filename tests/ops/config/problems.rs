@@ -37,7 +37,7 @@ const REPORT: [&str; 15] = [
     "f.yaml:13: limits.recorded_bytes: \"9 parsecs\" is not a size; allowed: 1B to 128MiB",
     "f.yaml:14: limits: is set twice; allowed: once in its group",
     "f.yaml:16: heartbeat: is an unknown key; did you mean stream.heartbeat?",
-    "f.yaml:17: colour: is an unknown key; allowed: listen, operations, upstream, monitor,",
+    "f.yaml:17: colour: is an unknown key; allowed: listen, operations, trusted_proxies, cors, upstream,",
     "environment: GATEWAY_LISTEN: \"everywhere\" is not an address; allowed: IP:port",
     "environment: MONITOR_URL: is not an absolute URL; allowed: http://host",
 ];
