@@ -10,6 +10,8 @@ import keyword
 import re
 import sys
 
+#: Fields that identify a call, beside the request id of its exchange.
+CALL_IDS = ("tool_call_id",)
 METHODS = ("get", "put", "post", "patch", "delete")
 PYTHON_TYPES = {"integer": "int", "number": "float", "boolean": "bool"}
 
@@ -133,12 +135,14 @@ class Operation:
     def media_type(self):
         return self.request()[0] if self.sends() == "text" else None
 
-    def is_exchange(self):
-        """A message of an exchange: sent twice with one request id, it is stored once."""
+    def identified_by(self):
+        """The fields of a message that identify it: sent twice with the same ones, it is stored once."""
         if self.sends() != "json":
-            return False
-        schema = self.document.resolved(self.request()[1])
-        return "additional_parameters" in schema.get("properties", {})
+            return []
+        fields = self.document.resolved(self.request()[1]).get("properties", {})
+        if "additional_parameters" not in fields:
+            return []
+        return ["request_id", *(name for name in CALL_IDS if name in fields)]
 
     def answer(self):
         """Media type and schema of the answer; none where it has no body."""
@@ -169,8 +173,8 @@ class Operation:
         ):
             if value is not None:
                 values.append(f'{name}="{value}"')
-        if self.is_exchange():
-            values.append("is_exchange=True")
+        if self.identified_by():
+            values.append(f"identified_by={tuple(self.identified_by())}")
         return f"{self.constant()} = Operation({', '.join(values)})"
 
     def python_type(self, schema):
@@ -251,7 +255,7 @@ class Operation:
                 ("field", self.files_field()),
                 ("mediaType", self.media_type()),
                 ("returns", self.returns()),
-                ("isExchange", self.is_exchange()),
+                ("identifiedBy", self.identified_by()),
             )
             if value
         }

@@ -31,7 +31,7 @@ export class Monitor {
   async call(operation, { path = {}, query = {}, headers = {}, body } = {}) {
     const url = this.#base + filled(operation.path, path) + search(query);
     const written = body === undefined ? {} : write(operation, body);
-    const isRepeatable = operation.method === "GET" || operation.isExchange === true;
+    const isRepeatable = operation.method === "GET" || operation.identifiedBy !== undefined;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#send(url, {
         method: operation.method,
@@ -79,7 +79,7 @@ function present(values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** Body and headers. A message without `request_id` gets one, so that it can be sent again. */
+/** Body and headers. A message that nothing identifies gets ids, so that it can be sent again. */
 function write(operation, body) {
   if (operation.sends === "files") {
     const form = new FormData();
@@ -87,16 +87,17 @@ function write(operation, body) {
     return { body: form };
   }
   if (operation.sends === "text") return { body, headers: { "Content-Type": operation.mediaType } };
-  const whole = operation.isExchange ? named(body) : body;
+  const whole = operation.identifiedBy ? identified(body, ...operation.identifiedBy) : body;
   return { body: JSON.stringify(whole), headers: { "Content-Type": "application/json" } };
 }
 
-function named(message) {
-  const parameters = message.additional_parameters ?? {};
-  return {
-    ...message,
-    additional_parameters: { ...parameters, request_id: parameters.request_id ?? randomUUID() },
-  };
+function identified(message, parameter, ...fields) {
+  const parameters = { ...message.additional_parameters };
+  parameters[parameter] ??= randomUUID();
+  const whole = { ...message, additional_parameters: parameters };
+  // Such a field may stand among the parameters too.
+  for (const name of fields) if (parameters[name] == null) whole[name] ??= randomUUID();
+  return whole;
 }
 
 function read(operation, bytes) {

@@ -25,8 +25,8 @@ class Operation:
     media_type: str | None = None
     #: What a success returns: json, bytes, or nothing.
     returns: str | None = None
-    #: A message of an exchange: sent twice with one request id, it is stored once.
-    is_exchange: bool = False
+    #: Fields that identify a message: sent twice with the same ones, it is stored once. The first is a parameter.
+    identified_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Call:
     @property
     def is_repeatable(self) -> bool:
         """Whether sending it again does nothing twice, even if the first one arrived."""
-        return self.operation.method == "GET" or self.operation.is_exchange
+        return self.operation.method == "GET" or bool(self.operation.identified_by)
 
 
 def written(
@@ -49,7 +49,7 @@ def written(
     headers: Mapping[str, str | None] | None = None,
     body: Any = None,
 ) -> Call:
-    """A call of an operation. A message without `request_id` gets one, so that it can be sent again."""
+    """A call of an operation. A message that nothing identifies gets ids, so that it can be sent again."""
     names = {name: quote(str(value), safe="") for name, value in (path or {}).items()}
     arguments: dict[str, Any] = {
         "method": operation.method,
@@ -70,16 +70,18 @@ def _content(operation: Operation, body: Any) -> dict[str, Any]:
             return {"files": [(operation.field, file) for file in body]}
         case "text":
             return {"content": body}
-    if operation.is_exchange:
-        body = _named(body)
+    if operation.identified_by:
+        body = _identified(body, *operation.identified_by)
     return {"json": body}
 
 
-def _named(message: Mapping[str, Any]) -> dict[str, Any]:
+def _identified(message: Mapping[str, Any], parameter: str, *fields: str) -> dict[str, Any]:
     parameters = dict(message.get("additional_parameters") or {})
-    if parameters.get("request_id") is None:
-        parameters["request_id"] = str(uuid.uuid4())
-    return {**message, "additional_parameters": parameters}
+    if parameters.get(parameter) is None:
+        parameters[parameter] = str(uuid.uuid4())
+    # Such a field may stand among the parameters too.
+    missing = [name for name in fields if message.get(name) is None and parameters.get(name) is None]
+    return {**message, **{name: str(uuid.uuid4()) for name in missing}, "additional_parameters": parameters}
 
 
 def result(operation: Operation, response: httpx.Response) -> Any:
