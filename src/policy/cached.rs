@@ -5,6 +5,7 @@ use arc_swap::ArcSwap;
 use monitor_model::{
     ApplicationId, ApplicationPolicy, CallLimits, Policy, PolicyProblems, StoredPolicy,
 };
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -49,7 +50,7 @@ pub struct PolicyFault {
 #[derive(Clone, Debug)]
 pub struct PolicyStatus {
     /// `none`, `file`, `sqlite`, `file+sqlite` or `postgres`.
-    pub store: &'static str,
+    pub store: Cow<'static, str>,
     /// Applications with a policy in force.
     pub applications: usize,
     /// Time since the store was last read, by this process or by the one that wrote the copy on disk; None if it
@@ -65,7 +66,7 @@ pub struct PolicyStatus {
 
 /// What the clones of [`Policies`] share.
 pub(super) struct PolicyCache {
-    pub(super) store: &'static str,
+    pub(super) store: Cow<'static, str>,
     pub(super) snapshot: ArcSwap<Snapshot>,
     pub(super) health: Mutex<Health>,
 }
@@ -99,7 +100,7 @@ pub(super) struct Health {
 impl Policies {
     /// Without a store and a list: no application has a policy.
     pub fn none() -> Self {
-        let policies = Self::new("none");
+        let policies = Self::new("none".into());
         policies.0.snapshot.store(Arc::new(Snapshot {
             known: true,
             ..Snapshot::default()
@@ -107,7 +108,7 @@ impl Policies {
         policies
     }
 
-    pub(super) fn new(store: &'static str) -> Self {
+    pub(super) fn new(store: Cow<'static, str>) -> Self {
         Self(Arc::new(PolicyCache {
             store,
             snapshot: ArcSwap::default(),
@@ -165,7 +166,7 @@ impl Policies {
         let in_force = |entry: &&Entry| entry.policy.is_some();
         let health = self.0.health();
         PolicyStatus {
-            store: self.0.store,
+            store: self.0.store.clone(),
             applications: snapshot.applications.values().filter(in_force).count(),
             age: health.age(),
             from_copy: health.from_copy,
@@ -276,7 +277,7 @@ mod tests {
     }
 
     fn filled(rows: Vec<StoredPolicy>) -> (Policies, Vec<PolicyFault>) {
-        let policies = Policies::new("file");
+        let policies = Policies::new("file".into());
         let faults = refill(&policies, rows);
         (policies, faults)
     }
@@ -315,7 +316,7 @@ mod tests {
 
     #[test]
     fn before_anything_was_read_only_calls_without_an_application_are_sure() {
-        let policies = Policies::new("postgres");
+        let policies = Policies::new("postgres".into());
         let id = ApplicationId::random().to_string();
         assert_eq!(policies.lookup(Some(&id)), Found::NeverKnown);
         assert_eq!(policies.lookup(None), Found::NoPolicy);

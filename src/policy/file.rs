@@ -4,6 +4,7 @@
 use super::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
+use std::borrow::Cow;
 use tokio::sync::watch;
 
 /// The list in the configuration.
@@ -48,8 +49,8 @@ impl FileList {
 
 #[async_trait]
 impl PolicyStore for FileStore {
-    fn name(&self) -> &'static str {
-        "file"
+    fn name(&self) -> Cow<'static, str> {
+        "file".into()
     }
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {

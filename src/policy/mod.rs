@@ -5,25 +5,26 @@
 mod cached;
 mod copy;
 mod file;
-mod listed_first;
+mod layered;
 mod postgres;
 mod refresher;
 
 pub use cached::{Found, Limited, Policies, PolicyFault, PolicyStatus};
 pub use file::{FileList, FileStore};
-pub use listed_first::ListedFirst;
+pub use layered::LayeredPolicyStore;
 pub use postgres::PostgresStore;
 pub use refresher::Refresher;
 
 use async_trait::async_trait;
 use monitor_model::StoredPolicy;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// A source of policies.
 #[async_trait]
 pub trait PolicyStore: Send {
     /// Its kind in status and log messages: `file`, `sqlite`, `file+sqlite`, `postgres`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> Cow<'static, str>;
 
     /// All current policies, or that they have not changed since the last read. A policy that cannot be read is an
     /// entry, not an error.
@@ -44,6 +45,13 @@ pub enum Content {
     Unchanged,
     /// Every application that has a policy.
     All(Vec<StoredPolicy>),
+    /// The same, with the last ones of a part that cannot be read at present.
+    Stale {
+        /// Every application that has a policy.
+        policies: Vec<StoredPolicy>,
+        /// Why the part cannot be read.
+        error: PolicyStoreError,
+    },
 }
 
 /// Why a policy store cannot be read; the message contains no secrets.

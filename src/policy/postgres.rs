@@ -10,6 +10,7 @@ use monitor_model::{Policy, PolicyProblem, PolicyProblems, StoreSettings, Stored
 use monitor_store::postgres_options;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
@@ -105,8 +106,8 @@ impl PostgresStore {
 
 #[async_trait]
 impl PolicyStore for PostgresStore {
-    fn name(&self) -> &'static str {
-        "postgres"
+    fn name(&self) -> Cow<'static, str> {
+        "postgres".into()
     }
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {

@@ -6,6 +6,7 @@ use super::copy::{self, DiskCopy};
 use super::{Content, PolicyStore, PolicyStoreError};
 use crate::observe::Throttle;
 use log::{info, warn};
+use monitor_model::StoredPolicy;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -21,6 +22,13 @@ pub struct Refresher {
     store: Box<dyn PolicyStore>,
     copy: Option<DiskCopy>,
     outage: Throttle,
+}
+
+/// What has come of policies that were put in force.
+struct Taken {
+    /// They are not those that were in force before.
+    differs: bool,
+    faults: Vec<PolicyFault>,
 }
 
 impl Policies {
@@ -60,8 +68,14 @@ impl Refresher {
     async fn refresh(&mut self) {
         match self.store.read().await {
             Ok(Content::All(rows)) => {
-                let (next, faults) = self.policies.0.snapshot.load().next(rows);
-                self.take(next, faults).await;
+                let taken = self.take(rows);
+                self.reached();
+                self.finish(taken).await;
+            }
+            Ok(Content::Stale { policies, error }) => {
+                let taken = self.take(policies);
+                self.failed(&error);
+                self.finish(taken).await;
             }
             Ok(Content::Unchanged) => {
                 self.reached();
@@ -71,13 +85,18 @@ impl Refresher {
         }
     }
 
-    async fn take(&mut self, next: Snapshot, faults: Vec<PolicyFault>) {
+    /// Puts the policies of these rows in force.
+    fn take(&self, rows: Vec<StoredPolicy>) -> Taken {
         let last = self.policies.0.snapshot.load_full();
+        let (next, faults) = last.next(rows);
         let differs = !last.known || !next.same_as(&last);
         self.policies.0.snapshot.store(Arc::new(next));
-        self.reached();
-        self.say(faults);
-        self.save(differs).await;
+        Taken { differs, faults }
+    }
+
+    async fn finish(&mut self, taken: Taken) {
+        self.say(taken.faults);
+        self.save(taken.differs).await;
     }
 
     fn reached(&self) {

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
 use monitor_store::{ApplicationPolicyStore, StoreError};
 use serde_json::json;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -129,8 +130,8 @@ impl LocalPolicies {
 
 #[async_trait]
 impl PolicyStore for LocalPolicies {
-    fn name(&self) -> &'static str {
-        "sqlite"
+    fn name(&self) -> Cow<'static, str> {
+        "sqlite".into()
     }
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {

@@ -3,7 +3,9 @@
 use crate::analysis::Services;
 use crate::config::Settings;
 use crate::observe::Metrics;
-use crate::policy::{FileList, FileStore, ListedFirst, Policies, PolicyStore, PostgresStore};
+use crate::policy::{
+    FileList, FileStore, LayeredPolicyStore, Policies, PolicyStore, PostgresStore,
+};
 use anyhow::{Context, Result};
 use monitor_model::ApplicationPolicy;
 use std::sync::Arc;
@@ -79,7 +81,7 @@ pub(crate) fn open(
             Some(services) => {
                 services.admin.list_in_file(list);
                 let stored = services.admin.policy_store();
-                (Box::new(ListedFirst::new(file, stored)), None)
+                (Box::new(LayeredPolicyStore::new(file, stored)), None)
             }
         }
     } else if let Some(services) = services {
@@ -97,7 +99,7 @@ pub(crate) fn open(
 pub(crate) fn measure(policies: &Policies, metrics: &Metrics) {
     let status = policies.status();
     // A file is read once and does not age.
-    let age = match (status.store, status.age) {
+    let age = match (&*status.store, status.age) {
         ("file", _) => 0.0,
         (_, Some(age)) => age.as_secs_f64(),
         (_, None) => f64::INFINITY,

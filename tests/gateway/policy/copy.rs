@@ -4,6 +4,7 @@ use super::world::Running;
 use async_trait::async_trait;
 use monitor_gateway::policy::{Content, FileStore, Found, PolicyStore, PolicyStoreError};
 use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
+use std::borrow::Cow;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use support::eventually;
@@ -14,8 +15,8 @@ struct Away;
 
 #[async_trait]
 impl PolicyStore for Away {
-    fn name(&self) -> &'static str {
-        "away"
+    fn name(&self) -> Cow<'static, str> {
+        "away".into()
     }
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {
         Err(PolicyStoreError("away".to_owned()))
