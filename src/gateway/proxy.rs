@@ -75,7 +75,7 @@ impl Gateway {
         }
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),
-            Route::Unknown { meant, .. } => Err(CallError::UnknownPath(meant)),
+            Route::Unknown { suggestion, .. } => Err(CallError::UnknownPath(suggestion)),
             route => check_body(route, head),
         }
     }

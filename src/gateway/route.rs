@@ -27,25 +27,25 @@ pub(crate) enum Route {
     Unknown {
         /// Under /v1 a missing access key is reported first.
         needs_key: bool,
-        meant: Option<Meant>,
+        suggestion: Option<Suggestion>,
     },
 }
 
 /// What an unknown path was probably meant to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meant {
+pub(crate) enum Suggestion {
     /// This path, with a base URL that lacks `/v1`, has it twice, or has something else around it.
     Path(&'static str),
     /// An API of model servers that the gateway does not forward, by its name.
     OtherApi(&'static str),
 }
 
-impl Meant {
+impl Suggestion {
     fn by(path: &str) -> Option<Self> {
         let path = path.trim_end_matches('/');
         let is = |end: &&(&str, Self)| path.ends_with(end.0);
         let found = Self::ENDS.iter().find(is);
-        found.map(|(_, meant)| *meant)
+        found.map(|(_, suggestion)| *suggestion)
     }
 
     const ENDS: [(&'static str, Self); 7] = [
@@ -92,7 +92,7 @@ impl Route {
             },
             None => Self::Unknown {
                 needs_key: path == "/v1" || path.starts_with("/v1/"),
-                meant: Meant::by(path),
+                suggestion: Suggestion::by(path),
             },
         }
     }

@@ -205,7 +205,7 @@ label!(
     UnreplayedReason {
         /// The answer is not a chat completion, or cannot be decoded.
         Unreadable => "unreadable",
-        /// The answer is larger than limits.recorded_bytes.
+        /// The answer, as it is or as events, is larger than limits.recorded_bytes.
         TooLarge => "too_large",
     }
 );

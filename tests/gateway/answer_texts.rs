@@ -117,6 +117,25 @@ fn contract_15_a_text_that_grows_in_a_held_stream_is_checked_as_a_whole() {
 }
 
 #[test]
+fn contract_15_a_value_over_the_parts_of_one_event_is_reported_with_its_breaks() {
+    let parts = r#"[{"type":"text","text":"2200 1244 "},{"type":"text","text":"6450 7773"}]"#;
+    let event =
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{parts}}}}}]}}\n\n");
+    let stream = sse(&[&event, "data: [DONE]\n\n"]);
+    let whole = format!(r#"{{"choices":[{{"message":{{"content":{parts}}}}}]}}"#);
+    each_answered(
+        &[stream, answer_of(200, &whole)],
+        ON,
+        |stack, backend, _| {
+            assert_eq!(stack.call(&chat(HELLO)).status(), 200);
+            let (_, post) = backend.await_exchange();
+            assert_eq!(post.message(), "2200 1244 \n6450 7773");
+            assert_eq!(*post.parameter("part_breaks"), json!([10]));
+        },
+    );
+}
+
+#[test]
 fn contract_4_the_record_of_a_checked_answer_begins_with_what_a_record_keeps() {
     let message = json!({"content": "ok", "refusal": "no", "reasoning": "why"});
     let body =

@@ -80,6 +80,9 @@ fn an_answer_that_is_neither_a_stream_nor_a_completion_has_no_verdict() {
             "<html>",
             "data: {}\n\n",
             r#"{"choices":[{"message":{"content":7}}]}"#,
+            r#"{"choices":[]}"#,
+            r#"{"id":"x","object":"y"}"#,
+            "7",
         ] {
             let (upstream, backend) = (Upstream::json(200, body), Backend::start());
             let stack = sync(&upstream, fields).monitor(&backend).start();

@@ -2,7 +2,7 @@
 //! 42, 43.
 
 use crate::hold_back::{CARD, CLOSED, ON, held, raw, text_of};
-use crate::sync::{PHRASE, chat, sync};
+use crate::sync::{PHRASE, blocked, chat, sync};
 use support::backend::Backend;
 use support::request::HELLO_STREAM;
 use support::upstream::{ANSWER, DONE, Upstream, delta};
@@ -11,16 +11,34 @@ use support::upstream::{ANSWER, DONE, Upstream, delta};
 fn every_text_of_an_answer_that_is_no_stream_is_checked() {
     // CONTRACT 41, 43: the client asked for a stream and gets the phrase as one.
     let text = r#""content":"general greeting""#;
-    for said in [
+    let called = |call: &str| format!(r#""content":"ok","tool_calls":[{call}]"#);
+    let messages = [
         text.replace("greeting", CARD),
         text.replace("greeting", "") + &format!(r#","reasoning_content":"{CARD}""#),
         text.replace("greeting", "") + &format!(r#","thinking":{{"of":["{CARD}"]}}"#),
         r#""content":["card 2200 1244 6450 ","7773"]"#.to_owned(),
-    ] {
-        let (upstream, backend) = (
-            Upstream::json(200, &ANSWER.replace(text, &said)),
-            Backend::start(),
-        );
+        called(&format!(
+            r#"{{"type":"custom","custom":{{"name":"f","input":"card {CARD}"}}}}"#
+        )),
+        called(&format!(
+            r#"{{"function":{{"name":"f","arguments":"{{}}","note":"card {CARD}"}}}}"#
+        )),
+        format!(r#""function_call":{{"name":"f","note":"card {CARD}"}}"#),
+    ];
+    let bodies = messages.iter().map(|said| ANSWER.replace(text, said));
+    // No chat completions.
+    let others = [
+        format!(r#"{{"message":{{"role":"assistant","content":"card {CARD}"}},"done":true}}"#),
+        format!(
+            r#"{{"output":[{{"type":"message","content":[{{"type":"output_text","text":"card {CARD}"}}]}}]}}"#
+        ),
+        format!(r#"{{"output_text":"card {CARD}"}}"#),
+        format!(r#"{{"choices":[{{"text":"card {CARD}"}}]}}"#),
+        format!(r#"{{"choices":[],"x":"card {CARD}"}}"#),
+        format!(r#""card {CARD}""#),
+    ];
+    for said in bodies.chain(others) {
+        let (upstream, backend) = (Upstream::json(200, &said), Backend::start());
         let stack = sync(&upstream, ON).monitor(&backend).start();
         let answer = stack.call(&chat(HELLO_STREAM));
         assert_eq!(text_of(&answer), PHRASE, "{said}");
@@ -40,7 +58,7 @@ fn texts_under_any_name_are_held_back() {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{{delta}}}{beside}}}]}}\n\n")
     };
     type Piece = fn(&str) -> (String, String);
-    let forms: [Piece; 6] = [
+    let forms: [Piece; 9] = [
         |text| (format!(r#""thinking":"{text}""#), String::new()),
         |text| {
             (
@@ -57,6 +75,22 @@ fn texts_under_any_name_are_held_back() {
         |text| {
             (
                 format!(r#""tomorrow":{{"words":["{text}"]}}"#),
+                String::new(),
+            )
+        },
+        |text| {
+            let call = format!(
+                r#"{{"index":0,"type":"custom","custom":{{"name":"f","input":"{text}"}}}}"#
+            );
+            (format!(r#""tool_calls":[{call}]"#), String::new())
+        },
+        |text| {
+            let call = format!(r#"{{"index":0,"function":{{"note":"{text}"}}}}"#);
+            (format!(r#""tool_calls":[{call}]"#), String::new())
+        },
+        |text| {
+            (
+                format!(r#""function_call":{{"note":"{text}"}}"#),
                 String::new(),
             )
         },
@@ -121,4 +155,48 @@ fn a_value_that_goes_on_behind_what_was_over_still_ends_the_stream() {
     let answer = stack.call(&chat(HELLO_STREAM));
     assert_eq!(text_of(&answer), format!("Hello, {PHRASE}"));
     assert!(!answer.text().contains("6450"), "{}", answer.text());
+}
+
+#[test]
+fn who_asked_for_no_stream_gets_no_block_in_the_form_of_one() {
+    // CONTRACT 12, 43: some model server may take the value for true, the client does not.
+    for stream in [
+        r#""stream":0"#,
+        r#""stream":"false""#,
+        r#""stream":true,"stream":false"#,
+    ] {
+        let body = HELLO_STREAM.replace(r#""stream":true"#, stream);
+        assert!(body.contains(stream));
+        let (upstream, backend) = (Upstream::ok(), Backend::flagging("hello"));
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        blocked(&stack.call(&chat(&body)));
+        let answer = ANSWER.replace("greeting", CARD);
+        let (upstream, backend) = (Upstream::json(200, &answer), Backend::start());
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        let answer = blocked(&stack.call(&chat(&body)));
+        assert_eq!(answer["choices"][0]["message"]["content"], PHRASE);
+        // A stream is checked all the same.
+        let frames = [delta(0, &format!("card {CARD}.")), DONE.to_owned()];
+        let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        assert_eq!(text_of(&stack.call(&chat(&body))), format!("card {PHRASE}"));
+    }
+}
+
+#[test]
+fn a_text_in_very_many_parts_is_one_text() {
+    // CONTRACT 41: at most 64 texts of a stream are followed.
+    let parts = vec![r#"{"type":"text","text":"a "}"#; 100].join(",");
+    let event = |content: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{content}}}}}]}}\n\n")
+    };
+    let frames = [
+        event(&format!("[{parts}]")),
+        delta(0, "end"),
+        DONE.to_owned(),
+    ];
+    let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+    let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!((answer.status(), answer.text()), (200, frames.concat()));
 }

@@ -159,23 +159,74 @@ fn who_asked_for_no_stream_gets_none_and_other_modes_are_as_ever() {
 
 #[test]
 fn an_answer_that_is_no_completion_passes_as_it_is_and_is_counted() {
-    let frames = sse(&["data: {\"choices\":[]}\n\n"]);
-    for (sent, counted) in [
-        (
-            response(200, "Content-Type: application/json\r\n", b"<html>"),
-            1.0,
-        ),
-        (response(200, "", b"{\"error\":{}}"), 1.0),
-        (frames, 0.0),
+    let frames = "data: {\"choices\":[]}\n\n";
+    let html = response(200, "Content-Type: application/json\r\n", b"<html>");
+    let error = response(200, "", b"{\"error\":{}}");
+    for (sent, body, counted) in [
+        (html, "<html>", 1.0),
+        (error, "{\"error\":{}}", 1.0),
+        (sse(&[frames]), frames, 0.0),
     ] {
-        let whole = sent.clone();
         let (upstream, backend) = (Upstream::raw(sent), Backend::start());
         let stack = sync(&upstream, ON).monitor(&backend).start();
         let answer = stack.call(&chat(HELLO_STREAM));
-        assert_eq!(answer.status(), 200);
-        assert!(support::contains(&whole, &answer.body) || counted == 0.0);
+        assert_eq!((answer.status(), &*answer.text()), (200, body));
         let series = r#"monitor_unreplayed_answers_total{reason="unreadable"}"#;
         assert_eq!(stack.metric(series), counted);
+    }
+}
+
+#[test]
+fn an_answer_of_very_many_choices_becomes_no_larger_stream_than_may_be_held() {
+    // CONTRACT 43: each of them takes two events.
+    let choices = vec!["{}"; 1_000].join(",");
+    let model = "m".repeat(20_000);
+    let few = format!(r#"{{"model":"{model}","choices":[{{}},{{}},{{}}]}}"#);
+    let many = format!(r#"{{"model":"m","choices":[{choices}]}}"#);
+    let bodies = [(few, true), (many, false)];
+    let sent: Vec<String> = bodies.iter().map(|(body, _)| body.clone()).collect();
+    let next = std::sync::Mutex::new(sent.into_iter());
+    let upstream = Upstream::answering(move |_| {
+        support::upstream::json(200, &next.lock().unwrap().next().unwrap_or_default())
+    });
+    let backend = Backend::start();
+    let stack = sync(&upstream, ON)
+        .yaml("limits: {recorded_bytes: 64KiB}")
+        .monitor(&backend)
+        .start();
+    let series = r#"monitor_unreplayed_answers_total{reason="too_large"}"#;
+    for (body, is_replayed) in bodies {
+        let answer = stack.call(&chat(HELLO_STREAM));
+        match is_replayed {
+            // What is long comes once.
+            true => {
+                let events = events(&answer);
+                let with_model = events.iter().filter(|event| event["model"].is_string());
+                assert_eq!((events.len(), with_model.count()), (6, 1));
+            }
+            false => assert_eq!(answer.text(), body),
+        }
+        assert_eq!(stack.metric(series), f64::from(u8::from(!is_replayed)));
+    }
+}
+
+#[test]
+fn the_events_of_an_answer_are_counted_in_the_memory_of_the_calls() {
+    let large = ANSWER.replace("greeting", &"x".repeat(600_000));
+    let (upstream, backend) = (Upstream::json(200, &large), Backend::start());
+    for (limit, status) in [("1MiB", 503), ("2MiB", 200)] {
+        let stack = sync(&upstream, ON)
+            .yaml(&format!(
+                "limits: {{recorded_bytes: 1MiB, buffered_bytes: {limit}}}"
+            ))
+            .monitor(&backend)
+            .start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(answer.status(), status);
+        assert_eq!(
+            answer.text().contains("limits.buffered_bytes"),
+            status == 503
+        );
     }
 }
 

@@ -20,7 +20,8 @@ fn the_database_goes_on_once_a_full_disk_has_room_again() {
     let disk = Small::mount(&folder, "8m");
     let yaml = format!("  database: {}/monitor.db", disk.0.display());
     let stack = Stack::all().yaml(&yaml).start();
-    assert_eq!(analyze(&stack, "before").status(), 200);
+    let before = analyze(&stack, "before");
+    assert_eq!(before.status(), 200);
     let ballast = disk.0.join("ballast");
     // Whatever fits; the rest is refused, which is the point.
     let _ = std::fs::write(&ballast, vec![0; 16 << 20]);
@@ -33,13 +34,18 @@ fn the_database_goes_on_once_a_full_disk_has_room_again() {
         (post(&stack, "/tokens", &name).status() == 503).then_some(())
     });
     std::fs::remove_file(&ballast).unwrap();
-    eventually("messages are kept again", || {
-        (analyze(&stack, "after").status() == 200).then_some(())
+    let after = eventually("messages are kept again", || {
+        let answer = analyze(&stack, "after");
+        (answer.status() == 200).then_some(answer)
     });
     let name = json!({"name": "made", "scopes": ["read"]});
     assert_eq!(post(&stack, "/tokens", &name).status(), 201);
     let kept = records(&stack, "limit=100");
-    let texts: Vec<_> = kept.iter().map(|it| it["request_id"].clone()).collect();
-    assert!(texts.len() >= 2, "{kept:?}");
+    for answered in [&before, &after] {
+        let id = &answered.json()["request_id"];
+        assert!(id.is_string(), "{}", answered.text());
+        let is_kept = kept.iter().any(|record| record["request_id"] == *id);
+        assert!(is_kept, "{id} is not among {kept:?}");
+    }
     assert_eq!(stack.analysis("/tokens", KEY).status(), 200);
 }

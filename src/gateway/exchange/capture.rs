@@ -114,6 +114,14 @@ struct Plain<'a> {
     is_whole: bool,
 }
 
+/// The most bytes that a complete body has without its content coding.
+pub(super) fn plain_bytes(head: &ResponseHeader, bytes: &[u8], limit: u64) -> usize {
+    match encoding(head) {
+        None => bytes.len(),
+        Some(_) => usize::try_from(limit).unwrap_or(usize::MAX),
+    }
+}
+
 /// A complete body without its content coding; None where it cannot be decoded within `limit` bytes.
 pub(super) fn decoded<'a>(
     head: &ResponseHeader,

@@ -10,6 +10,7 @@ use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
 use super::hold_back::{self, HoldBack};
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
+use super::scan_roles::roles;
 use super::streaming::Streaming;
 use super::upstream_request::UpstreamRequest;
 use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
@@ -20,8 +21,8 @@ use crate::gateway::state::Snapshot;
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
-use monitor_model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
-use monitor_wire::json::{self, Chat, Edit, Scan};
+use monitor_model::{AppMode, OnBackendFailure, Policy, Stage};
+use monitor_wire::json::{Chat, Edit, Scan};
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
@@ -253,15 +254,17 @@ pub(super) async fn pre_call(
 impl SyncCall {
     fn block(self, snapshot: &Snapshot, finding: &Finding) -> Decision {
         let chat = self.parsed.chat();
-        let form = Streaming::of(snapshot, &self.policy, chat).form;
-        let request = RequestSummary::new(chat, self.registration.exchange(), form);
+        let streaming = Streaming::decide(snapshot, &self.policy, chat);
+        streaming.emit(&snapshot.metrics);
+        let request = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
         let block = Block::by_verdict(Stage::PreCall, request, self.policy, finding);
         Decision::Block(Box::new(block))
     }
 
     fn forward(self, snapshot: &Snapshot) -> Forward {
         let chat = self.parsed.chat();
-        let streaming = Streaming::of(snapshot, &self.policy, chat);
+        let streaming = Streaming::decide(snapshot, &self.policy, chat);
+        streaming.emit(&snapshot.metrics);
         let summary = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
         let parsed = self.parsed;
         let (mut request, unredact) = parsed.into_request(snapshot, &self.policy, streaming.edits);
@@ -356,45 +359,4 @@ fn redactor<'a>(snapshot: &'a Snapshot, policy: &Policy) -> Option<Redactor<'a>>
             inspector,
             patterns: policy.local_patterns(),
         })
-}
-
-fn roles(policy: &Policy) -> Vec<json::ScanRole> {
-    let roles = policy.scan_roles.iter();
-    roles
-        .map(|role| match role {
-            ScanRole::LastUser => json::ScanRole::LastUser,
-            ScanRole::AllUser => json::ScanRole::AllUser,
-            ScanRole::UserTurn => json::ScanRole::UserTurn,
-            ScanRole::System => json::ScanRole::System,
-            ScanRole::Assistant => json::ScanRole::Assistant,
-            ScanRole::Tool => json::ScanRole::Tool,
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn contract_3_the_roles_of_a_policy_are_those_that_are_read() {
-        let mut policy = Policy::new(AppMode::Sync, "no");
-        policy.scan_roles = vec![
-            ScanRole::LastUser,
-            ScanRole::AllUser,
-            ScanRole::UserTurn,
-            ScanRole::System,
-            ScanRole::Assistant,
-            ScanRole::Tool,
-        ];
-        let expected = [
-            json::ScanRole::LastUser,
-            json::ScanRole::AllUser,
-            json::ScanRole::UserTurn,
-            json::ScanRole::System,
-            json::ScanRole::Assistant,
-            json::ScanRole::Tool,
-        ];
-        assert_eq!(roles(&policy), expected);
-    }
 }

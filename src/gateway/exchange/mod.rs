@@ -17,6 +17,7 @@ mod read;
 mod record;
 mod redaction;
 mod relay;
+mod scan_roles;
 mod streaming;
 mod upstream_error;
 mod upstream_request;

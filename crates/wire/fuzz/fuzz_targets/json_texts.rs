@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use monitor_wire::json::{
-    Chat, ScanRole, answer_literals, answer_text, is_envelope, replace_spans, scan, unescape,
+    Chat, ScanRole, answer_literals, answer_text, checked_answer, is_envelope, replace_spans, scan,
+    unescape,
 };
 use serde_json::Value;
 use std::ops::Range;
@@ -70,12 +71,18 @@ fn check_answer(body: &[u8], second: Option<&Value>) {
     let (Some(answer), Some(literals)) = (answer_text(body), answer_literals(body)) else {
         return;
     };
-    let spans: Vec<_> = literals.iter().map(|literal| literal.span.clone()).collect();
+    let spans: Vec<_> = literals
+        .iter()
+        .map(|literal| literal.span.clone())
+        .collect();
     check_literals(body, &spans);
     let choices = second.and_then(|value| value["choices"].as_array());
     for choice in choices.into_iter().flatten() {
         if let Some(text) = choice["message"]["content"].as_str() {
-            assert!(answer.text.contains(text), "a choice's text is not recorded");
+            assert!(
+                answer.text.contains(text),
+                "a choice's text is not recorded"
+            );
             let found = spans
                 .iter()
                 .any(|span| unescape(&body[span.clone()]) == text);
@@ -84,6 +91,34 @@ fn check_answer(body: &[u8], second: Option<&Value>) {
     }
     if let Some(usage) = answer.usage {
         assert!(scan(&body[usage]).is_ok());
+    }
+    check_checked(body, second);
+}
+
+/// What is checked of an answer is no longer than the answer, and has every text of every choice.
+fn check_checked(body: &[u8], second: Option<&Value>) {
+    let checked = checked_answer(body).expect("what the scanner accepts is read");
+    assert!(checked.text.len() <= body.len());
+    let breaks = checked.part_breaks.iter();
+    assert!(
+        breaks
+            .clone()
+            .all(|place| checked.text.as_bytes()[*place] == b'\n')
+    );
+    assert!(breaks.clone().is_sorted() && breaks.len() <= 4_096);
+    let choices = second.and_then(|value| value["choices"].as_array());
+    for choice in choices.into_iter().flatten() {
+        for text in [
+            &choice["message"]["content"],
+            &choice["message"]["thinking"],
+            &choice["text"],
+        ] {
+            let text = text.as_str().unwrap_or_default();
+            assert!(
+                checked.has_unreadable || checked.text.contains(text),
+                "a text is not checked"
+            );
+        }
     }
 }
 

@@ -28,17 +28,20 @@ struct Events {
     events: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     dropped: u64,
     text: String,
+    /// Every text, where breaks between parts are, and whether some is unreadable.
+    checked: (String, Vec<usize>, bool),
     is_done: bool,
     is_at_boundary: bool,
 }
 
 fn events(parts: &[&[u8]], bound: usize) -> Events {
     let (mut parser, mut boundary) = (Parser::new(bound), FrameBoundary::new());
-    let mut answer = Accumulator::new(bound);
+    let (mut answer, mut every) = (Accumulator::new(bound), Accumulator::of_every_text(bound));
     let mut events = Vec::new();
     let mut take = |event: monitor_wire::sse::Event<'_>| {
         assert!(event.data.len() <= bound, "a frame over its bound");
         answer.push(event.data);
+        every.push(event.data);
         events.push((event.data.to_vec(), event.name.map(<[u8]>::to_vec)));
     };
     for part in parts {
@@ -47,7 +50,10 @@ fn events(parts: &[&[u8]], bound: usize) -> Events {
     }
     parser.finish(&mut take);
     answer.close();
+    let checked = every.checked_text().expect("it is wanted");
+    assert!(every.kept() <= bound && checked.part_breaks.len() <= 4_096);
     Events {
+        checked: (checked.text, checked.part_breaks, checked.has_unreadable),
         dropped: parser.dropped_frames(),
         text: answer.text(),
         is_done: answer.is_done(),
@@ -97,7 +103,7 @@ fn texts_of(frame: &[u8]) -> Vec<String> {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let [bound, cuts @ .., ] = input else { return };
+    let [bound, cuts @ ..] = input else { return };
     let (cuts, stream) = cuts.split_at(cuts.len().min(4));
     if cuts.is_empty() {
         return;

@@ -29,7 +29,7 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let mut texts = AnswerTexts::default();
     for choices in scan.members_in_any_case(body, "choices") {
         for choice in View::new(body, choices.value).elements() {
-            texts.push(Words::of_choice(choice));
+            texts.push(JoinedText::of_choice(choice));
         }
     }
     Some(texts.into_answer(body, &scan))
@@ -102,16 +102,16 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
 }
 
 /// Texts that are read as one, and where a line feed stands between them.
-#[derive(Default)]
-pub(crate) struct Words {
+#[derive(Clone, Default)]
+pub(crate) struct JoinedText {
     pub(crate) text: String,
     pub(crate) part_breaks: Vec<usize>,
     pub(crate) has_unreadable: bool,
 }
 
-impl Words {
+impl JoinedText {
     /// Texts that stand alone, joined by line feeds.
-    pub(crate) fn apart(text: String) -> Self {
+    pub(crate) fn of(text: String) -> Self {
         Self {
             text,
             ..Self::default()
@@ -131,6 +131,15 @@ impl Words {
         self.text.push_str(text);
     }
 
+    /// Marks the breaks of what was appended at `start`, as far as it was kept.
+    pub(crate) fn add_breaks(&mut self, start: usize, breaks: &[usize]) {
+        for place in breaks.iter().map(|place| start + place) {
+            if place < self.text.len() {
+                self.has_unreadable |= !keep_break(&mut self.part_breaks, place);
+            }
+        }
+    }
+
     /// What a record keeps of a choice: the content, else the refusal, else the tool calls.
     fn of_choice(choice: View<'_>) -> Self {
         let mut has_unreadable = false;
@@ -148,7 +157,7 @@ impl Words {
         }
         Self {
             has_unreadable,
-            ..Self::apart(text.into_text())
+            ..Self::of(text.into_text())
         }
     }
 
@@ -180,7 +189,7 @@ pub(crate) struct AnswerTexts {
 }
 
 impl AnswerTexts {
-    pub(crate) fn push(&mut self, words: Words) {
+    pub(crate) fn push(&mut self, words: JoinedText) {
         self.has_unreadable |= words.has_unreadable;
         if words.text.is_empty() {
             return;
@@ -199,8 +208,8 @@ impl AnswerTexts {
         self.has_unreadable |= self.text.is_empty();
     }
 
-    pub(crate) fn into_words(self) -> Words {
-        Words {
+    pub(crate) fn into_joined(self) -> JoinedText {
+        JoinedText {
             text: self.text.into_text(),
             part_breaks: self.part_breaks,
             has_unreadable: self.has_unreadable,
@@ -208,11 +217,11 @@ impl AnswerTexts {
     }
 
     pub(super) fn into_answer(self, body: &[u8], scan: &Scan) -> Answer {
-        let Words {
+        let JoinedText {
             text,
             part_breaks,
             has_unreadable,
-        } = self.into_words();
+        } = self.into_joined();
         let model = scan.members_named(body, "model").last();
         let model = model.and_then(|member| View::new(body, member.value).text());
         let usage = scan.members_named(body, "usage").last();

@@ -1,8 +1,8 @@
 //! The text of a whole answer for its check (CONTRACT 15, in the spirit of 42): what a record keeps of it
 //! (CONTRACT 4), and behind that every other string that the client gets. `sse::Accumulator` does the same for streams.
 
-use super::answer::{Answer, AnswerTexts, Words};
-use super::content::{OtherTexts, texts_beside, texts_of};
+use super::answer::{Answer, AnswerTexts, JoinedText};
+use super::content::{OtherTexts, TopMember, texts_beside, texts_of};
 use super::kind::Kind;
 use super::scan::scan;
 use super::text::{Joined, unescape};
@@ -16,7 +16,7 @@ pub fn checked_answer(body: &[u8]) -> Option<Answer> {
     let mut reader = Reader {
         body: value,
         main: AnswerTexts::default(),
-        beside: Vec::new(),
+        beside: AnswerTexts::default(),
         has_message: false,
     };
     reader.root(View::new(value, 0..value.len()));
@@ -28,7 +28,7 @@ struct Reader<'a> {
     /// What a record keeps.
     main: AnswerTexts,
     /// What stands behind it.
-    beside: Vec<Words>,
+    beside: AnswerTexts,
     /// There is a message, with or without text.
     has_message: bool,
 }
@@ -36,28 +36,28 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn root(&mut self, root: View<'_>) {
         if root.kind() != Kind::Object {
-            return self.others(texts_of("", root));
+            return self.other_members(texts_of("", root));
         }
         for choices in root.named_in_any_case("choices") {
             match choices.kind() {
                 Kind::Array => choices.elements().for_each(|choice| self.choice(choice)),
-                _ => self.others(texts_of("choices", choices)),
+                _ => self.other_members(texts_of("choices", choices)),
             }
         }
-        self.others(texts_beside(root, &["choices"]));
+        self.other_members(texts_beside(root, &["choices"]));
     }
 
     fn choice(&mut self, choice: View<'_>) {
         if choice.kind() != Kind::Object {
-            return self.others(texts_of("choices", choice));
+            return self.other_members(texts_of("choices", choice));
         }
         self.has_message |= choice.named_in_any_case("text").any(is_text);
         let calls = choice.named_in_any_case("message");
         let calls = calls.flat_map(|message| message.named_in_any_case("tool_calls"));
         let calls = calls.map(|calls| self.apart(texts_of("tool_calls", calls)));
         let said = [
-            Words::of_member(choice, "content"),
-            Words::of_member(choice, "refusal"),
+            JoinedText::of_member(choice, "content"),
+            JoinedText::of_member(choice, "refusal"),
         ];
         let mut said = said.into_iter().chain(calls.collect::<Vec<_>>());
         // The first of them is what a record keeps; those before it are empty.
@@ -68,27 +68,29 @@ impl Reader<'_> {
                 break;
             }
         }
-        self.beside.extend(said);
+        said.for_each(|words| self.beside.push(words));
         for message in choice.named_in_any_case("message") {
             match message.kind() {
                 Kind::Object => {
                     self.has_message = true;
-                    self.others(texts_beside(message, &["content", "refusal", "tool_calls"]));
+                    self.other_members(texts_beside(
+                        message,
+                        &["content", "refusal", "tool_calls"],
+                    ));
                 }
-                _ => self.others(texts_of("message", message)),
+                _ => self.other_members(texts_of("message", message)),
             }
         }
-        self.others(texts_beside(choice, &["message"]));
+        self.other_members(texts_beside(choice, &["message"]));
     }
 
     /// Adds texts: those of one member are read as one.
-    fn others(&mut self, texts: OtherTexts) {
-        let (mut last, mut words) = ("", Words::default());
+    fn other_members(&mut self, texts: OtherTexts) {
+        let (mut last, mut words) = (None, JoinedText::default());
         for other in &texts.found {
-            let member = first_name(&other.path);
-            if member != last || member == "function_call" {
+            if last != Some(other.member) || other.member == TopMember::FunctionCall {
                 self.beside.push(std::mem::take(&mut words));
-                last = member;
+                last = Some(other.member);
             }
             words.extend(&unescape(&self.body[other.span.clone()]));
         }
@@ -97,21 +99,19 @@ impl Reader<'_> {
     }
 
     /// Texts that stand alone.
-    fn apart(&self, texts: OtherTexts) -> Words {
+    fn apart(&self, texts: OtherTexts) -> JoinedText {
         let mut text = Joined::default();
         for other in texts.found {
             text.push(unescape(&self.body[other.span]));
         }
-        Words {
+        JoinedText {
             has_unreadable: texts.has_unreadable,
-            ..Words::apart(text.into_text())
+            ..JoinedText::of(text.into_text())
         }
     }
 
     fn finish(mut self) -> AnswerTexts {
-        for words in self.beside {
-            self.main.push(words);
-        }
+        self.main.push(self.beside.into_joined());
         if !self.has_message {
             self.main.require_text();
         }
@@ -121,11 +121,6 @@ impl Reader<'_> {
 
 fn is_text(value: View<'_>) -> bool {
     value.kind() == Kind::String
-}
-
-/// The first name of a path.
-pub(crate) fn first_name(path: &str) -> &str {
-    path.split('/').nth(1).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -20,22 +20,22 @@ mod text;
 mod view;
 
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
-pub(crate) use answer::{AnswerTexts, Words};
+pub(crate) use answer::{AnswerTexts, JoinedText};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
 pub use checked_answer::checked_answer;
-pub(crate) use checked_answer::first_name;
-pub(crate) use content::other_texts;
-pub use content::{ContentLiterals, content_literals};
+pub use content::{ContentLiterals, TextPath, content_literals};
+pub(crate) use content::{OtherText, Place, TopMember, other_texts};
 pub use envelope::is_envelope;
 pub use kind::Kind;
 pub use literal::{each_literal, escape_into, raw_spans};
 pub use messages::ScanRole;
+pub(crate) use name::is_exactly;
 pub use prompt::{Prompt, PromptLiteral};
 pub use rewrite::{Edit, replace_spans};
 pub use scan::{Member, Scan, scan};
 pub use text::unescape;
-pub(crate) use view::has_misspelled;
+pub(crate) use view::{View, has_misspelled};
 
 #[cfg(test)]
 mod tests {

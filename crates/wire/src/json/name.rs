@@ -10,7 +10,7 @@ use std::borrow::Cow;
 const LONGEST_CHARACTER: usize = 6;
 
 /// Whether a member's name, given as its token with quotes, stands for `name`.
-pub(super) fn is_exactly(token: &[u8], name: &str) -> bool {
+pub(crate) fn is_exactly(token: &[u8], name: &str) -> bool {
     match memchr::memchr(b'\\', token) {
         None => inside(token) == name.as_bytes(),
         Some(_) => unescape(token) == name,

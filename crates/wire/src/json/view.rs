@@ -8,14 +8,14 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// A member of an object: its name as a token with quotes, and its value.
-pub(super) struct NamedView<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) value: View<'a>,
+pub(crate) struct NamedView<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: View<'a>,
 }
 
 /// The bytes of one checked value, and where they stand.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     bytes: &'a [u8],
     /// The offset of its first byte in the body that the outermost view looks at.
     at: usize,
@@ -23,7 +23,7 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     /// The value at `span` of `body`.
-    pub(super) fn new(body: &'a [u8], span: Range<usize>) -> Self {
+    pub(crate) fn new(body: &'a [u8], span: Range<usize>) -> Self {
         Self {
             at: span.start,
             bytes: body.get(span).unwrap_or_default(),
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
         self.at..self.at + self.bytes.len()
     }
 
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self.bytes.first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
@@ -55,8 +55,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The bytes of a value that has no text in it, such as a number.
-    pub(super) fn raw(self) -> &'a str {
+    /// A value of any kind as it is written.
+    pub(crate) fn raw(self) -> &'a str {
         std::str::from_utf8(self.bytes).unwrap_or_default()
     }
 
@@ -71,7 +71,7 @@ impl<'a> View<'a> {
     }
 
     /// The members of an object in order; none for anything else.
-    pub(super) fn members(self) -> impl Iterator<Item = NamedView<'a>> {
+    pub(crate) fn members(self) -> impl Iterator<Item = NamedView<'a>> {
         let first = if self.kind() == Kind::Object {
             1
         } else {
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
     }
 
     /// Every value whose decoded name is `name`, in order; none for anything but an object.
-    pub(super) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+    pub(crate) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
         let members = self.members();
         let named = members.filter(move |member| is_exactly(member.key, name));
         named.map(|member| member.value)
@@ -107,7 +107,7 @@ impl<'a> View<'a> {
     }
 
     /// The elements of an array in order; none for anything else.
-    pub(super) fn elements(self) -> Elements<'a> {
+    pub(crate) fn elements(self) -> Elements<'a> {
         let first = if self.kind() == Kind::Array {
             1
         } else {
@@ -186,7 +186,7 @@ impl Iterator for Members<'_> {
 }
 
 /// Iterates over an array's elements, see [`View::elements`].
-pub(super) struct Elements<'a> {
+pub(crate) struct Elements<'a> {
     array: View<'a>,
     cursor: Cursor<'a>,
 }

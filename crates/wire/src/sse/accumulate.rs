@@ -3,9 +3,11 @@
 //! stream: events that it cannot read are counted.
 
 use super::choice_text::{Budget, ChoiceText, short};
-use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, value};
-use super::every_text::{CheckedText, EveryText, OUTSIDE};
-use crate::json::content_literals;
+use super::delta::{
+    Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, text_of_parts, value,
+};
+use super::stream_texts::{CheckedText, Members, OUTSIDE, StreamTexts};
+use crate::json::{JoinedText, content_literals};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -21,12 +23,22 @@ pub struct Accumulator {
     error_seen: bool,
     skipped: u64,
     /// Present where all texts are wanted, for a check.
-    every_text: Option<Box<EveryText>>,
+    stream_texts: Option<Box<StreamTexts>>,
 }
 
-/// The members of a choice and of its delta that are read here.
-const OF_CHOICE: [&str; 3] = ["index", "delta", "finish_reason"];
-const OF_DELTA: [&str; 2] = ["content", "refusal"];
+/// The members of a chunk, a choice and its delta that are read here.
+const OF_CHUNK: Members = Members {
+    of: "chunk",
+    known: &["choices"],
+};
+const OF_CHOICE: Members = Members {
+    of: "choice",
+    known: &["index", "delta", "finish_reason"],
+};
+const OF_DELTA: Members = Members {
+    of: "delta",
+    known: &["content", "refusal"],
+};
 
 impl Accumulator {
     /// `max_text_bytes` bounds all text kept; what comes after it is left out and marked.
@@ -40,14 +52,14 @@ impl Accumulator {
             done: false,
             error_seen: false,
             skipped: 0,
-            every_text: None,
+            stream_texts: None,
         }
     }
 
     /// One that also keeps the texts that a record does without ([`Self::checked_text`]).
     pub fn of_every_text(max_text_bytes: usize) -> Self {
         Self {
-            every_text: Some(Box::default()),
+            stream_texts: Some(Box::default()),
             ..Self::new(max_text_bytes)
         }
     }
@@ -72,7 +84,7 @@ impl Accumulator {
         if self.model.is_none() {
             self.model = text(chunk.model).map(|model| short(&model).into());
         }
-        self.beside(OUTSIDE, &data, &["choices"]);
+        self.other_members(OUTSIDE, &data, &OF_CHUNK);
         for (place, choice) in (0..).zip(self.list(chunk.choices)) {
             self.choice(place, choice);
         }
@@ -81,8 +93,8 @@ impl Accumulator {
     /// The text of all choices as in a record, and every other text of the stream behind it; None unless it was asked
     /// for all of them.
     pub fn checked_text(&self) -> Option<CheckedText> {
-        let every_text = self.every_text.as_ref()?;
-        Some(every_text.text(&self.choices))
+        let texts = self.stream_texts.as_ref()?;
+        Some(texts.text(&self.choices))
     }
 
     /// The text of all choices in the order of their index, joined by line feeds.
@@ -153,21 +165,22 @@ impl Accumulator {
             return;
         };
         let index = value(choice.index).unwrap_or(place);
-        self.beside(index, part.map_or("", RawValue::get), &OF_CHOICE);
+        self.other_members(index, part.map_or("", RawValue::get), &OF_CHOICE);
         if let Some(reason) = text(choice.finish_reason)
-            && let Some(spoken) = self.budget.entry(&mut self.choices, index)
+            && let Some(choice) = self.budget.entry(&mut self.choices, index)
         {
-            spoken.finish_reason = Some(short(&reason));
+            choice.finish_reason = Some(short(&reason));
         }
         let Some(delta) = self.read::<Delta<'_>>(choice.delta) else {
             return;
         };
-        self.beside(index, choice.delta.map_or("", RawValue::get), &OF_DELTA);
-        self.say(index, delta.content, |spoken| &mut spoken.content);
-        self.say(index, delta.refusal, |spoken| &mut spoken.refusal);
-        if let Some(every_text) = &mut self.every_text {
+        let json = choice.delta.map_or("", RawValue::get);
+        self.other_members(index, json, &OF_DELTA);
+        self.append(index, delta.content, |choice| &mut choice.content);
+        self.append(index, delta.refusal, |choice| &mut choice.refusal);
+        if let Some(texts) = &mut self.stream_texts {
             // Its tool calls are among the other texts.
-            every_text.set_delta();
+            texts.set_delta();
             return;
         }
         for (place, call) in (0..).zip(self.list(delta.tool_calls)) {
@@ -176,21 +189,33 @@ impl Accumulator {
     }
 
     /// Takes the texts of an object that are not read elsewhere, where they are wanted.
-    fn beside(&mut self, choice: u64, object: &str, known: &[&str]) {
-        if let Some(every_text) = &mut self.every_text {
-            let is_read = every_text.push(choice, object, known, &mut self.budget);
+    fn other_members(&mut self, choice: u64, object: &str, members: &Members) {
+        if let Some(texts) = &mut self.stream_texts {
+            let is_read = texts.push(choice, object, members, &mut self.budget);
             self.skipped += u64::from(!is_read);
         }
     }
 
-    fn say(&mut self, choice: u64, part: Part<'_>, field: fn(&mut ChoiceText) -> &mut String) {
-        if self.every_text.is_some() && part.is_some_and(is_unreadable) {
+    fn append(
+        &mut self,
+        choice: u64,
+        part: Part<'_>,
+        field: fn(&mut ChoiceText) -> &mut JoinedText,
+    ) {
+        if self.stream_texts.is_some() && part.is_some_and(is_unreadable) {
             self.skipped += 1;
         }
-        if let Some(piece) = text(part).filter(|piece| !piece.is_empty())
-            && let Some(spoken) = self.budget.entry(&mut self.choices, choice)
-        {
-            self.budget.append(field(spoken), &piece);
+        let Some(piece) = text_of_parts(part).filter(|piece| !piece.text.is_empty()) else {
+            return;
+        };
+        let Some(choice) = self.budget.entry(&mut self.choices, choice) else {
+            return;
+        };
+        let words = field(choice);
+        let start = words.text.len();
+        self.budget.append(&mut words.text, &piece.text);
+        if self.stream_texts.is_some() {
+            words.add_breaks(start, &piece.breaks);
         }
     }
 
@@ -202,10 +227,10 @@ impl Accumulator {
             return;
         };
         let index = value(call.index).unwrap_or(place);
-        let Some(spoken) = self.budget.entry(&mut self.choices, choice) else {
+        let Some(choice) = self.budget.entry(&mut self.choices, choice) else {
             return;
         };
-        let Some(called) = self.budget.entry(&mut spoken.tools, index) else {
+        let Some(called) = self.budget.entry(&mut choice.tools, index) else {
             return;
         };
         // Some upstreams repeat the whole name in every delta.

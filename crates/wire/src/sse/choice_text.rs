@@ -1,5 +1,6 @@
 //! The text of each choice of a stream so far, within a limit of memory.
 
+use crate::json::JoinedText;
 use std::collections::BTreeMap;
 
 /// What an entry costs of the bound besides its text, so that a million empty choices are bounded too.
@@ -8,8 +9,8 @@ const ENTRY_BYTES: usize = 64;
 /// What one choice has said.
 #[derive(Default)]
 pub(super) struct ChoiceText {
-    pub(super) content: String,
-    pub(super) refusal: String,
+    pub(super) content: JoinedText,
+    pub(super) refusal: JoinedText,
     pub(super) tools: BTreeMap<u64, ToolCallText>,
     pub(super) finish_reason: Option<String>,
 }
@@ -24,7 +25,7 @@ pub(super) struct ToolCallText {
 impl ChoiceText {
     /// Content, else refusal, else the tool calls' names and arguments.
     pub(super) fn text(&self) -> String {
-        for text in [&self.content, &self.refusal] {
+        for text in [&self.content.text, &self.refusal.text] {
             if !text.is_empty() {
                 return text.clone();
             }
@@ -86,9 +87,9 @@ impl Budget {
         }
     }
 
-    /// Takes the cost of an entry and its name; false where nothing is left.
-    pub(super) fn charge_entry(&mut self, name: usize) -> bool {
-        match self.left.checked_sub(ENTRY_BYTES + name) {
+    /// Takes the cost of an entry and of what it has besides; false where nothing is left.
+    pub(super) fn charge_entry(&mut self, besides: usize) -> bool {
+        match self.left.checked_sub(ENTRY_BYTES + besides) {
             Some(left) => self.left = left,
             None => self.truncated = true,
         }

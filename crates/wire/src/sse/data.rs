@@ -16,17 +16,12 @@ pub(super) struct Data {
     pub(super) joined: Vec<u8>,
     /// Where a line begins in `joined` and in the frame.
     lines: Vec<(usize, usize)>,
+    /// Lines that were looked at for places.
+    #[cfg(test)]
+    looked_at: std::cell::Cell<usize>,
 }
 
 impl Data {
-    /// A value that stands alone.
-    pub(super) fn of_json(json: &[u8]) -> Self {
-        Self {
-            joined: json.to_vec(),
-            lines: vec![(0, 0)],
-        }
-    }
-
     pub(super) fn of(frame: &[u8]) -> Self {
         let (mut joined, mut lines) = (Vec::with_capacity(frame.len()), Vec::new());
         let mut at = if frame.starts_with(BOM) { BOM.len() } else { 0 };
@@ -40,17 +35,31 @@ impl Data {
             }
             at += line.len() + 1;
         }
-        Self { joined, lines }
+        Self {
+            joined,
+            lines,
+            #[cfg(test)]
+            looked_at: Default::default(),
+        }
     }
 
     /// A string of the event with its place in the frame. No string goes over a line's end.
     pub(super) fn piece(&self, json: &str) -> Option<(Range<usize>, String)> {
         let start = (json.as_ptr() as usize).checked_sub(self.joined.as_ptr() as usize)?;
-        let mut lines = self.lines.iter().rev();
-        let (joined, raw) = lines.find(|(joined, _)| *joined <= start)?;
+        let (joined, raw) = self.line_of(start)?;
         let start = start - joined + raw;
         let text = unescape(json.as_bytes()).into_owned();
         Some((start..start + json.len(), text))
+    }
+
+    /// Where the line begins, in `joined` and in the frame, in which this byte of `joined` is.
+    fn line_of(&self, at: usize) -> Option<(usize, usize)> {
+        let begun = self.lines.partition_point(|(joined, _)| {
+            #[cfg(test)]
+            self.looked_at.set(self.looked_at.get() + 1);
+            *joined <= at
+        });
+        self.lines.get(begun.checked_sub(1)?).copied()
     }
 }
 
@@ -64,7 +73,26 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use super::Data;
+
+    #[test]
+    fn a_place_among_very_many_lines_is_found_in_few_steps() {
+        let frame = "data: \"a\"\n".repeat(10_000);
+        let data = Data::of(frame.as_bytes());
+        let joined = std::str::from_utf8(&data.joined).unwrap();
+        for (line, json) in joined.split('\n').enumerate() {
+            let (span, text) = data.piece(json).unwrap();
+            assert_eq!(
+                (span.start, &frame[span.clone()], &*text),
+                (line * 10 + 6, "\"a\"", "a")
+            );
+        }
+        let steps = data.looked_at.get();
+        assert!(steps <= 10_000 * 20, "{steps} steps");
+    }
+
     #[test]
     fn the_data_of_a_frame_is_its_lines_joined_by_line_feeds() {
         assert_eq!(super::data(b"data: a\n: no\r\ndata:b\n\n"), b"a\nb");

@@ -142,15 +142,35 @@ pub(super) fn value<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
 }
 
 /// The text of a string, or that of a content in parts, joined by line feeds.
-pub(super) fn text(part: Part<'_>) -> Option<Cow<'_, str>> {
+pub(super) struct TextOfParts<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// Where in it those line feeds are.
+    pub(super) breaks: Vec<usize>,
+}
+
+/// The text of a part, and where its own parts meet.
+pub(super) fn text_of_parts(part: Part<'_>) -> Option<TextOfParts<'_>> {
     let json = part?.get();
     if !json.starts_with(['[', '{']) {
-        return string(json);
+        let breaks = Vec::new();
+        return string(json).map(|text| TextOfParts { text, breaks });
     }
     let content = content_literals(json.as_bytes());
     let spans = content.literals.into_iter().chain(content.asides);
-    let texts: Vec<_> = spans.filter_map(|span| string(json.get(span)?)).collect();
-    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+    let mut texts = spans.filter_map(|span| string(json.get(span)?));
+    let (mut text, mut breaks) = (texts.next()?.into_owned(), Vec::new());
+    for more in texts {
+        breaks.push(text.len());
+        text.push('\n');
+        text.push_str(&more);
+    }
+    let text = text.into();
+    Some(TextOfParts { text, breaks })
+}
+
+/// The text of a part.
+pub(super) fn text(part: Part<'_>) -> Option<Cow<'_, str>> {
+    text_of_parts(part).map(|parts| parts.text)
 }
 
 fn string(json: &str) -> Option<Cow<'_, str>> {

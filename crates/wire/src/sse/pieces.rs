@@ -4,10 +4,13 @@
 
 use super::data::Data;
 use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, text, value};
-use crate::json::{content_literals, has_misspelled, other_texts};
+use crate::json::{Place, TextPath, content_literals, has_misspelled, other_texts};
 use serde::Deserialize;
 use std::ops::Range;
-use std::sync::Arc;
+
+/// The most pieces, and the most choices, of one frame. One with more is unreadable, so that a frame of nothing but tiny
+/// pieces takes a few times its bytes.
+const MOST_PIECES: usize = 16_384;
 
 /// What a frame is.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub struct Piece {
 }
 
 /// Texts of a choice that grow from event to event.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// `content`, as a string or in parts.
     Content,
@@ -73,11 +76,27 @@ pub enum Field {
     /// Arguments of the older `function_call.arguments`.
     FunctionArguments,
     /// Text under names that the reference format does not know, by the path of these names.
-    Other(Arc<str>),
+    Other(TextPath),
 }
 
 /// Reads one raw frame.
 pub fn read(frame: &[u8]) -> Reading {
+    read_texts(frame, Wanted::Every)
+}
+
+/// Reads one raw frame for the texts of the reference format only, without [`Field::Other`].
+pub fn read_known(frame: &[u8]) -> Reading {
+    read_texts(frame, Wanted::Known)
+}
+
+/// Which texts of a frame are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Every,
+    Known,
+}
+
+fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
     let data = Data::of(frame);
     let event = data.joined.trim_ascii();
     if event.is_empty() {
@@ -87,20 +106,13 @@ pub fn read(frame: &[u8]) -> Reading {
         return Reading::Done;
     }
     let mut said = Said::default();
-    match chunk(&data, &mut said) {
+    match chunk(&data, wanted, &mut said) {
         Some(()) => Reading::Said(said),
         None => Reading::Unreadable,
     }
 }
 
-/// Reads a whole answer, whose choices have messages instead of deltas; None where it is unreadable.
-pub fn read_whole(completion: &[u8]) -> Option<Said> {
-    let data = Data::of_json(completion);
-    let mut said = Said::default();
-    chunk(&data, &mut said).map(|()| said)
-}
-
-fn chunk(data: &Data, said: &mut Said) -> Option<()> {
+fn chunk(data: &Data, wanted: Wanted, said: &mut Said) -> Option<()> {
     let chunk: Chunk<'_> = object(std::str::from_utf8(&data.joined).ok()?)?;
     for (place, choice) in (0..).zip(list(chunk.choices)?) {
         let Some(choice) = choice else { continue };
@@ -108,9 +120,13 @@ fn chunk(data: &Data, said: &mut Said) -> Option<()> {
         let choice: Choice<'_> = parsed(json)?;
         let mut delta = Pieces {
             data,
+            wanted,
             choice: value(choice.index).unwrap_or(place),
             said,
         };
+        if delta.said.choices.len() == MOST_PIECES {
+            return None;
+        }
         delta.said.choices.push(Named {
             choice: delta.choice,
             finished: text(choice.finish_reason).is_some(),
@@ -121,7 +137,7 @@ fn chunk(data: &Data, said: &mut Said) -> Option<()> {
             Some(_) => &["index", "delta", "finish_reason"][..],
             None => Choice::NAMES,
         };
-        delta.others(json, known)?;
+        delta.other_members(json, known, Place::of_object("choice"))?;
     }
     Some(())
 }
@@ -129,6 +145,7 @@ fn chunk(data: &Data, said: &mut Said) -> Option<()> {
 /// Reads the delta of one choice; None where a part of it cannot be read.
 struct Pieces<'a> {
     data: &'a Data,
+    wanted: Wanted,
     choice: u64,
     said: &'a mut Said,
 }
@@ -136,38 +153,49 @@ struct Pieces<'a> {
 impl Pieces<'_> {
     fn read(&mut self, delta: Part<'_>) -> Option<()> {
         let Some(delta) = delta else { return Some(()) };
-        let json = delta.get();
+        let (json, place) = (delta.get(), Place::of_object("delta"));
         let delta: Delta<'_> = parsed(json)?;
-        self.others(json, Delta::NAMES)?;
+        self.other_members(json, Delta::NAMES, place)?;
         self.texts(delta.content, Field::Content)?;
         self.texts(delta.refusal, Field::Refusal)?;
         self.texts(delta.reasoning, Field::Reasoning)?;
         self.texts(delta.reasoning_content, Field::ReasoningContent)?;
-        for (place, call) in (0..).zip(list(delta.tool_calls)?) {
+        let calls = place.member("tool_calls");
+        for (at, call) in (0..).zip(list(delta.tool_calls)?) {
             let Some(call) = call else { continue };
-            let call: ToolCall<'_> = object(call.get())?;
-            let index = value(call.index).unwrap_or(place);
+            let json = call.get();
+            let call: ToolCall<'_> = object(json)?;
+            let index = value(call.index).unwrap_or(at);
+            let place = calls.member(&index.to_string());
+            self.other_members(json, ToolCall::NAMES, place)?;
             let fields = (Field::ToolName(index), Field::ToolArguments(index));
-            self.function(call.function, fields)?;
+            self.function(call.function, fields, place.member("function"))?;
         }
         let fields = (Field::FunctionName, Field::FunctionArguments);
-        self.function(delta.function_call, fields)
+        self.function(delta.function_call, fields, place.member("function_call"))
     }
 
     /// The texts of an object under names that are none of `known`.
-    fn others(&mut self, json: &str, known: &[&str]) -> Option<()> {
-        for text in other_texts(json.trim_ascii().as_bytes(), known)? {
-            let literal = json.trim_ascii().get(text.span)?;
-            self.string(literal, Field::Other(text.path.into()))?;
+    fn other_members(&mut self, json: &str, known: &[&str], place: Place) -> Option<()> {
+        let object = json.trim_ascii();
+        if !object.starts_with('{') {
+            return None;
+        }
+        if self.wanted == Wanted::Known {
+            return (!has_misspelled(object.as_bytes(), known)).then_some(());
+        }
+        for text in other_texts(object.as_bytes(), known, place)? {
+            self.string(object.get(text.span)?, Field::Other(text.path))?;
         }
         Some(())
     }
 
-    fn function(&mut self, part: Part<'_>, fields: (Field, Field)) -> Option<()> {
-        let Some(function) = part else {
+    fn function(&mut self, part: Part<'_>, fields: (Field, Field), place: Place) -> Option<()> {
+        let Some(part) = part else {
             return Some(());
         };
-        let function: Function<'_> = object(function.get())?;
+        let function: Function<'_> = object(part.get())?;
+        self.other_members(part.get(), Function::NAMES, place)?;
         for (part, field) in [(function.name, fields.0), (function.arguments, fields.1)] {
             let Some(json) = part else { continue };
             let text = json.get().starts_with('"').then_some(json.get())?;
@@ -181,12 +209,15 @@ impl Pieces<'_> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
         for span in content.literals.into_iter().chain(content.asides) {
-            self.string(json.get().get(span)?, field.clone())?;
+            self.string(json.get().get(span)?, field)?;
         }
         (!content.has_unreadable).then_some(())
     }
 
     fn string(&mut self, json: &str, field: Field) -> Option<()> {
+        if self.said.pieces.len() == MOST_PIECES {
+            return None;
+        }
         let (span, text) = self.data.piece(json)?;
         self.said.pieces.push(Piece {
             choice: self.choice,
@@ -198,10 +229,11 @@ impl Pieces<'_> {
     }
 }
 
-/// An object; None where readers who ignore the case of names would find more in it than others do.
+/// An object; None of another value, and where readers who ignore the case of names would find more in it than others do.
 fn object<'a, T: Deserialize<'a> + KnownNames>(json: &'a str) -> Option<T> {
     let object = parsed(json)?;
-    (!has_misspelled(json.trim_ascii().as_bytes(), T::NAMES)).then_some(object)
+    let json = json.trim_ascii();
+    (json.starts_with('{') && !has_misspelled(json.as_bytes(), T::NAMES)).then_some(object)
 }
 
 fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
@@ -214,147 +246,4 @@ fn list(part: Part<'_>) -> Option<Vec<Part<'_>>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::{Field, Reading, read};
-
-    fn said(frame: &str) -> Vec<(u64, Field, String, String)> {
-        let Reading::Said(said) = read(frame.as_bytes()) else {
-            panic!("not readable: {frame}");
-        };
-        let pieces = said.pieces.into_iter();
-        pieces
-            .map(|piece| {
-                let raw = frame[piece.span].to_owned();
-                (piece.choice, piece.field, raw, piece.text)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn every_text_of_a_frame_has_its_place_and_its_meaning() {
-        let frame = concat!(
-            r#"data: {"choices":[{"index":1,"delta":{"role":"assistant","content":"a\u0416\n"}},"#,
-            r#"{"delta":{"refusal":"no","content":null,"reasoning_content":"r","reasoning":"s"}},"#,
-            r#"{"index":7,"delta":{"content":[{"type":"text","text":"p"},{"type":"text","text":"q"}],"#,
-            r#""tool_calls":[{"index":3,"function":{"name":"f","arguments":"{\"x\""}},"#,
-            r#"{"function":{"arguments":""}}],"function_call":{"name":"g","arguments":"1"}}}]}"#,
-            "\n\n"
-        );
-        let expected = [
-            (1, Field::Content, r#""a\u0416\n""#, "aЖ\n"),
-            (1, Field::Refusal, r#""no""#, "no"),
-            (1, Field::Reasoning, r#""s""#, "s"),
-            (1, Field::ReasoningContent, r#""r""#, "r"),
-            (7, Field::Content, r#""p""#, "p"),
-            (7, Field::Content, r#""q""#, "q"),
-            (7, Field::ToolName(3), r#""f""#, "f"),
-            (7, Field::ToolArguments(3), r#""{\"x\"""#, "{\"x\""),
-            (7, Field::ToolArguments(1), r#""""#, ""),
-            (7, Field::FunctionName, r#""g""#, "g"),
-            (7, Field::FunctionArguments, r#""1""#, "1"),
-        ];
-        let expected = expected
-            .map(|(choice, field, raw, text)| (choice, field, raw.to_owned(), text.to_owned()));
-        assert_eq!(said(frame), expected);
-    }
-
-    #[test]
-    fn texts_under_other_names_are_told_by_their_paths() {
-        let frame = concat!(
-            r#"data: {"choices":[{"index":2,"delta":{"role":"assistant","thinking":"a","audio":{"transcript":"b"},"#,
-            r#""reasoning_details":[{"index":4,"text":"c"}]},"text":"d","message":{"content":"e"},"logprobs":null,"#,
-            r#""stop_reason":"no"},{"message":{"content":"f"}}]}"#,
-            "\n\n"
-        );
-        let other = |path: &str| Field::Other(path.into());
-        let expected = [
-            (2, other("/thinking"), r#""a""#, "a"),
-            (2, other("/audio/transcript"), r#""b""#, "b"),
-            (2, other("/reasoning_details/4/text"), r#""c""#, "c"),
-            (2, other("/text"), r#""d""#, "d"),
-            (2, other("/message/content"), r#""e""#, "e"),
-            (1, Field::Content, r#""f""#, "f"),
-        ];
-        let expected = expected
-            .map(|(choice, field, raw, text)| (choice, field, raw.to_owned(), text.to_owned()));
-        assert_eq!(said(frame), expected);
-        let whole = super::read_whole(br#"{"choices":[{"message":{"content":["x","y"]}}]}"#);
-        let pieces = whole.unwrap().pieces;
-        assert_eq!((&*pieces[0].text, &*pieces[1].text), ("x", "y"));
-        assert!(super::read_whole(b"<html>").is_none());
-    }
-
-    #[test]
-    fn lines_line_ends_and_comments_move_no_place() {
-        let json = [
-            r#"{"choices":[{"index":0,"#,
-            r#""delta":{"content":"Жa"}}]}"#,
-        ];
-        for frame in [
-            format!("data:{}{}\n\n", json[0], json[1]),
-            format!("\u{feff}data: {}{}\r\n\r\n", json[0], json[1]),
-            format!(
-                ": note\r\nevent: x\r\ndata: {}\r\nid: 1\r\ndata: {}\r\n\r\n",
-                json[0], json[1]
-            ),
-            format!("\ndata: {}\rdata\r:\rdata: {}\r\r", json[0], json[1]),
-        ] {
-            let expected = (0, Field::Content, "\"Жa\"".to_owned(), "Жa".to_owned());
-            assert_eq!(said(&frame), [expected], "{frame:?}");
-        }
-    }
-
-    #[test]
-    fn the_choices_and_their_ends_are_told() {
-        let frame = br#"data: {"choices":[{"index":2,"delta":{},"finish_reason":"stop"},null,{"index":5,"finish_reason":null}]}"#;
-        let Reading::Said(said) = read(frame) else {
-            panic!("not readable");
-        };
-        let told = said.choices.iter().map(|one| (one.choice, one.finished));
-        assert_eq!(told.collect::<Vec<_>>(), [(2, true), (5, false)]);
-    }
-
-    #[test]
-    fn what_is_no_text_is_told_from_what_cannot_be_read() {
-        for (frame, expected) in [
-            (": note\n\n", Reading::Nothing),
-            ("\n", Reading::Nothing),
-            ("event: ping\ndata:\n\n", Reading::Nothing),
-            ("database: x\n\n", Reading::Nothing),
-            ("data: [DONE]\r\n\r\n", Reading::Done),
-        ] {
-            assert_eq!(read(frame.as_bytes()), expected, "{frame:?}");
-        }
-        for json in [
-            r#"{"choices":[],"usage":{}}"#,
-            r#"{"error":{"message":"x"}}"#,
-            "{}",
-        ] {
-            assert!(said(&format!("data: {json}\n\n")).is_empty());
-        }
-        for json in [
-            "nonsense",
-            "[]",
-            r#"{"choices":[{"delta":{"content":"a"}}]"#,
-            r#"{"choices":{}}"#,
-            r#"{"choices":[7]}"#,
-            r#"{"choices":[{"delta":7}]}"#,
-            r#"{"choices":[{"delta":{"content":7}}]}"#,
-            r#"{"choices":[{"delta":{"content":{"text":7}}}]}"#,
-            r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#,
-            r#"{"Choices":[{"delta":{"content":"a"}}]}"#,
-            r#" {"choices":[{"Delta":{"content":"a"}}]}"#,
-            r#"{"choices":[{"delta":{"content":"a","Content":"b"}}]}"#,
-            r#"{"choices":[{"delta":{"rea\u017foning":"a"}}]}"#,
-            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"Arguments":"a"}}]}}]}"#,
-            r#"{"choices":[{"delta":{"function_call":{"NAME":"a"}}}]}"#,
-            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":{}}}]}}]}"#,
-        ] {
-            let frame = format!("data: {json}\n\n");
-            assert_eq!(read(frame.as_bytes()), Reading::Unreadable, "{json}");
-        }
-        let broken = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
-        assert_eq!(read(broken), Reading::Unreadable);
-    }
-}
+mod tests;

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+/// The longest value that every event of an answer repeats. What is longer would make a stream of short texts many times
+/// as long as the answer.
+pub(super) const LONGEST_REPEATED: usize = 256;
+
 /// What every event of one answer says of it, as the upstream wrote it.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Template {
@@ -37,7 +41,16 @@ struct Choice<'a> {
 impl Template {
     /// Of one raw frame; empty when it holds no event of the reference format.
     pub fn of(frame: &[u8]) -> Self {
-        serde_json::from_slice(&data(frame)).unwrap_or_default()
+        let mut template: Self = serde_json::from_slice(&data(frame)).unwrap_or_default();
+        for part in [
+            &mut template.id,
+            &mut template.object,
+            &mut template.created,
+            &mut template.model,
+        ] {
+            part.take_if(|value| value.get().len() > LONGEST_REPEATED);
+        }
+        template
     }
 
     /// A frame that adds `text` to a field of a choice that has begun.
@@ -127,6 +140,12 @@ mod tests {
         let frame = Template::of(FRAME.as_bytes()).end(1, "content_filter");
         let expected = "data: {\"id\":\"c-1\",\"created\":1e0,\"model\":\"m\",\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\n";
         assert_eq!(String::from_utf8(frame).unwrap(), expected);
+        let long = FRAME.replace("c-1", &"x".repeat(300));
+        let frame = Template::of(long.as_bytes()).end(1, "content_filter");
+        assert_eq!(
+            String::from_utf8(frame).unwrap(),
+            expected.replace("\"id\":\"c-1\",", "")
+        );
         let bare = Template::of(b": note\n\n").end(0, "stop");
         assert!(
             String::from_utf8(bare)

@@ -6,7 +6,6 @@ use crate::backend::Record;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::exchange::block::{Block, RequestSummary};
-use crate::gateway::exchange::capture::{self, Wanted};
 use crate::gateway::exchange::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
@@ -72,13 +71,7 @@ impl AnswerCheck {
     }
 
     fn read(&self, snapshot: &Snapshot, ctx: &mut CallContext, held: &HeldAnswer) -> Read {
-        let wanted = Wanted {
-            metadata: ctx.wants_metadata(),
-            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
-        };
-        let (head, body) = (&held.delivery.head, &held.delivery.body);
-        let mut whole = capture::whole_for_check(head, body, wanted);
-        ctx.set_metadata(whole.captured.metadata.take());
+        let whole = held.read_for_check(snapshot, ctx);
         let is_readable = !whole.captured.incomplete;
         let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
         let mut record = held.registration.record(Stage::PostCall, whole.captured);

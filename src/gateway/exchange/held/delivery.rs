@@ -1,8 +1,12 @@
 //! A complete answer on its way to the client: as the upstream sent it, or as a stream.
 
 use super::replay::Replay;
+use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::exchange::capture::{self, Wanted, Whole};
 use crate::gateway::exchange::record::Registration;
+use crate::gateway::limits::Full;
 use crate::gateway::state::Snapshot;
 use crate::gateway::{headers, respond};
 use bytes::Bytes;
@@ -14,6 +18,40 @@ use pingora_http::ResponseHeader;
 pub(crate) struct HeldAnswer {
     pub(crate) delivery: Delivery,
     pub(crate) registration: Registration,
+}
+
+impl HeldAnswer {
+    /// What a record keeps of the answer, where one is registered.
+    pub(super) fn read(&self, snapshot: &Snapshot, ctx: &mut CallContext) -> Whole {
+        let wanted = Wanted {
+            text: self.registration.wants_answer(),
+            metadata: ctx.wants_metadata(),
+            limit: snapshot.settings.limits.recorded_bytes,
+        };
+        self.read_by(ctx, wanted, capture::whole)
+    }
+
+    /// Every text that the client gets of the answer.
+    pub(super) fn read_for_check(&self, snapshot: &Snapshot, ctx: &mut CallContext) -> Whole {
+        let wanted = Wanted {
+            metadata: ctx.wants_metadata(),
+            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
+        };
+        self.read_by(ctx, wanted, capture::whole_for_check)
+    }
+
+    fn read_by(
+        &self,
+        ctx: &mut CallContext,
+        wanted: Wanted,
+        read: fn(&ResponseHeader, &[u8], Wanted) -> Whole,
+    ) -> Whole {
+        let (head, body) = (&self.delivery.head, &self.delivery.body);
+        let bytes = capture::plain_bytes(head, body, wanted.limit);
+        let mut whole = heavy(bytes, || read(head, body, wanted));
+        ctx.set_metadata(whole.captured.metadata.take());
+        whole
+    }
 }
 
 /// What the client gets of a complete answer, and in which form.
@@ -41,7 +79,17 @@ impl Delivery {
             headers::for_client(&mut self.head, http::Version::HTTP_10, &ctx.request_id)?;
             return respond::whole(session, ctx, self.head, self.body).await;
         };
+        if let Err(full) = cover(ctx, self.body.len() + events.len()) {
+            drop(events);
+            return respond::error(session, ctx, &CallError::Overloaded(full.0)).await;
+        }
         headers::for_other_body(&mut self.head, &ctx.request_id)?;
         respond::stream(session, ctx, self.head, events.into()).await
     }
+}
+
+/// Counts the events beside the body that they say again (`limits.buffered_bytes`).
+fn cover(ctx: &mut CallContext, bytes: usize) -> Result<(), Full> {
+    let held = &mut ctx.held_answer;
+    held.as_mut().map_or(Ok(()), |held| held.cover(bytes))
 }

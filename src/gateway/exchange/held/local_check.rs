@@ -1,12 +1,12 @@
 //! The check of an answer that is no stream although one was asked for (CONTRACT 41): the detectors of the stream
-//! look at every text of it once it is complete.
+//! look at every text of it once it is complete, whatever its shape.
 
 use super::delivery::{Delivery, HeldAnswer};
 use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::exchange::block::{Block, RequestSummary};
-use crate::gateway::exchange::capture::{self, Captured, Wanted, Whole};
+use crate::gateway::exchange::capture::{self, Captured, Whole};
 use crate::gateway::exchange::hold_back::{Detectors, HoldBack};
 use crate::gateway::exchange::record::failure_of;
 use crate::gateway::exchange::verdict::report_unchecked;
@@ -14,7 +14,7 @@ use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
 use crate::observe::{UncheckedReason, VerdictType};
 use monitor_model::{OnBackendFailure, Policy, Stage};
-use monitor_wire::sse::pieces::{Field, read_whole};
+use monitor_wire::json::{Answer, checked_answer};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use serde_json::value::RawValue;
@@ -34,7 +34,7 @@ enum LocalVerdict {
     Passed,
     /// How often each pattern was found.
     Flagged(BTreeMap<&'static str, u64>),
-    /// The answer is no chat completion.
+    /// Some of the answer cannot be read, or nothing in it is recognized.
     Unreadable,
 }
 
@@ -63,7 +63,7 @@ impl LocalCheck {
         let Whole {
             mut captured,
             usage,
-        } = read(snapshot, ctx, &held);
+        } = held.read(snapshot, ctx);
         match self.verdict(snapshot, &held.delivery) {
             LocalVerdict::Passed => {}
             LocalVerdict::Flagged(types) => {
@@ -91,16 +91,17 @@ impl LocalCheck {
 
     /// Counts and logs an answer that cannot be read; the policy decides whether it passes.
     fn may_pass(&self, snapshot: &Snapshot) -> bool {
-        let detail = "the answer is neither an event stream nor a chat completion";
+        let detail = "the answer is no event stream and not readable as a whole";
         let reason = UncheckedReason::Unreadable;
         report_unchecked(&snapshot.metrics, &self.policy, reason, detail);
         self.policy.on_backend_failure == OnBackendFailure::Open
     }
 
     fn verdict(&self, snapshot: &Snapshot, answer: &Delivery) -> LocalVerdict {
-        heavy(answer.body.len(), || {
-            let limit = snapshot.settings.limits.recorded_bytes;
-            let body = capture::decoded(&answer.head, &answer.body, limit);
+        let limit = snapshot.settings.limits.recorded_bytes;
+        let (head, body) = (&answer.head, &answer.body);
+        heavy(capture::plain_bytes(head, body, limit), || {
+            let body = capture::decoded(head, body, limit);
             body.map_or(LocalVerdict::Unreadable, |body| self.of_body(&body))
         })
     }
@@ -109,24 +110,22 @@ impl LocalCheck {
         if body.trim_ascii().is_empty() {
             return LocalVerdict::Passed;
         }
-        let Some(said) = read_whole(body) else {
+        let Some(answer) = checked_answer(body) else {
             return LocalVerdict::Unreadable;
         };
-        let mut texts: BTreeMap<(u64, Field), String> = BTreeMap::new();
-        for piece in said.pieces {
-            *texts.entry((piece.choice, piece.field)).or_default() += &piece.text;
-        }
+        let Answer {
+            text, part_breaks, ..
+        } = &answer;
         let (inspector, patterns) = (&self.detectors.inspector, self.detectors.patterns);
         let mut types = BTreeMap::new();
-        for find in texts
-            .values()
-            .flat_map(|text| inspector.find(text, &[], patterns))
-        {
+        for find in inspector.find(text, part_breaks, patterns) {
             *types.entry(find.kind).or_insert(0) += 1;
         }
+        let is_whole = !answer.has_unreadable && inspector.finds_across(text, part_breaks);
         match types.is_empty() {
-            true => LocalVerdict::Passed,
             false => LocalVerdict::Flagged(types),
+            true if is_whole => LocalVerdict::Passed,
+            true => LocalVerdict::Unreadable,
         }
     }
 
@@ -144,16 +143,4 @@ impl LocalCheck {
             usage,
         }
     }
-}
-
-/// What is recorded of the answer, and its usage.
-fn read(snapshot: &Snapshot, ctx: &mut CallContext, held: &HeldAnswer) -> Whole {
-    let wanted = Wanted {
-        text: held.registration.wants_answer(),
-        metadata: ctx.wants_metadata(),
-        limit: snapshot.settings.limits.recorded_bytes,
-    };
-    let mut whole = capture::whole(&held.delivery.head, &held.delivery.body, wanted);
-    ctx.set_metadata(whole.captured.metadata.take());
-    whole
 }

@@ -19,6 +19,7 @@ use super::record::failure_of;
 use super::redaction::Unredact;
 use super::relay;
 use super::verdict::report_unchecked;
+use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::limits::MemoryReservation;
@@ -57,6 +58,20 @@ impl HeldCheck {
         match self {
             Self::Backend(check) => &check.policy,
             Self::Local(check) => check.policy(),
+        }
+    }
+
+    /// Checks the answer and answers the client.
+    async fn run(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        held: HeldAnswer,
+    ) -> Result<()> {
+        match self {
+            Self::Backend(check) => check.run(snapshot, session, ctx, held).await,
+            Self::Local(check) => check.run(snapshot, session, ctx, held).await,
         }
     }
 }
@@ -102,7 +117,9 @@ impl Hold {
             Collected::Failed(failed) => {
                 answer.upstream.abandon();
                 let wanted = Wanted::record(snapshot.settings.limits.recorded_bytes);
-                let mut captured = capture::whole(&head, &failed.body, wanted).captured;
+                let bytes = capture::plain_bytes(&head, &failed.body, wanted.limit);
+                let whole = heavy(bytes, || capture::whole(&head, &failed.body, wanted));
+                let mut captured = whole.captured;
                 captured.incomplete = true;
                 let failure = Some(failure_of(&failed.error));
                 answer.registration.post_call(captured, failure);
@@ -132,32 +149,18 @@ impl Hold {
         let delivery = &mut held.delivery;
         if let Some(unredact) = &self.unredact {
             let body = std::mem::take(&mut delivery.body);
-            delivery.body = unredact.whole(&snapshot.metrics, &mut delivery.head, body);
+            delivery.body = heavy(body.len(), || {
+                unredact.whole(&snapshot.metrics, &mut delivery.head, body)
+            });
         }
-        match self.check {
-            None => {}
-            Some(HeldCheck::Backend(check)) => {
-                return check.run(snapshot, session, ctx, held).await;
-            }
-            Some(HeldCheck::Local(check)) => {
-                return check.run(snapshot, session, ctx, held).await;
-            }
+        if let Some(check) = self.check {
+            return check.run(snapshot, session, ctx, held).await;
         }
-        let HeldAnswer {
-            delivery,
-            registration,
-        } = held;
-        let wanted = Wanted {
-            text: registration.wants_answer(),
-            metadata: ctx.wants_metadata(),
-            limit: snapshot.settings.limits.recorded_bytes,
-        };
-        if wanted.text || wanted.metadata {
-            let mut captured = capture::whole(&delivery.head, &delivery.body, wanted).captured;
-            ctx.set_metadata(captured.metadata.take());
-            registration.post_call(captured, None);
+        if held.registration.wants_answer() || ctx.wants_metadata() {
+            let captured = held.read(snapshot, ctx).captured;
+            held.registration.post_call(captured, None);
         }
-        delivery.send(snapshot, session, ctx).await
+        held.delivery.send(snapshot, session, ctx).await
     }
 
     /// Handles an answer that is too large to hold: it passes unchecked, or not at all.

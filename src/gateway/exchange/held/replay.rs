@@ -5,7 +5,7 @@ use crate::gateway::exchange::capture;
 use crate::gateway::state::Snapshot;
 use crate::observe::UnreplayedReason;
 use crate::observe::events::Unreplayed;
-use monitor_wire::sse;
+use monitor_wire::sse::{self, NotReplayed};
 use pingora_http::ResponseHeader;
 
 /// Sends a whole answer as a stream.
@@ -16,7 +16,8 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// The events of a complete answer; None, counted, for one that is no chat completion.
+    /// The events of a complete answer, with at most `limits.recorded_bytes`; None, counted, for one that is no chat
+    /// completion, and for one with more.
     pub(crate) fn events(
         self,
         snapshot: &Snapshot,
@@ -24,14 +25,18 @@ impl Replay {
         body: &[u8],
     ) -> Option<Vec<u8>> {
         let limit = snapshot.settings.limits.recorded_bytes;
-        let events = heavy(body.len(), || {
-            let plain = capture::decoded(head, body, limit)?;
-            sse::replay(&plain, self.with_usage)
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
+        let events = heavy(capture::plain_bytes(head, body, limit), || {
+            let plain = capture::decoded(head, body, limit).ok_or(NotReplayed::Unreadable)?;
+            sse::replay(&plain, self.with_usage, most)
         });
-        if events.is_none() {
-            report_unreplayed(snapshot, UnreplayedReason::Unreadable);
-        }
+        let reason = |error| match error {
+            NotReplayed::Unreadable => UnreplayedReason::Unreadable,
+            NotReplayed::TooLarge => UnreplayedReason::TooLarge,
+        };
         events
+            .map_err(|error| report_unreplayed(snapshot, reason(error)))
+            .ok()
     }
 }
 

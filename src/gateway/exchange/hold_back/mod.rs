@@ -1,6 +1,7 @@
 //! `stream_in_sync: hold_back` (CONTRACT 41): checks a stream of sync mode while it is relayed. Text that
 //! cannot be part of a finding passes at once; at a finding the stream ends with the policy's phrase. An
-//! unreadable event is never a silent pass (CONTRACT 13, 26). Complete answers have `answer_check`.
+//! unreadable event is never a silent pass (CONTRACT 13, 26). An answer that is no stream has
+//! `held/local_check`.
 
 mod pending_frames;
 mod text_window;

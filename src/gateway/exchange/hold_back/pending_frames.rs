@@ -4,7 +4,7 @@
 use super::text_window::{Detectors, TextWindow};
 use monitor_wire::sse::pieces::{Field, Named, Piece, Reading, Said, read};
 use monitor_wire::sse::{Template, writer};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most bytes of waiting frames. Above it the texts are inspected as if they ended there.
 const MOST_PENDING: usize = 4 << 20;
@@ -48,20 +48,22 @@ impl PendingFrames {
 
     /// Takes an event; false, and nothing is taken, when it begins more texts than are followed.
     pub(super) fn push(&mut self, raw: &[u8], said: Said, detectors: &Detectors) -> bool {
-        let new = said.pieces.iter().map(key_of);
-        let new = new.filter(|key| !self.texts.contains_key(key)).count();
-        let seen = said.choices.iter().map(|named| named.choice);
-        let unseen = seen
-            .filter(|choice| !self.choices.contains_key(choice))
-            .count();
-        if self.texts.len() + new > MOST_TEXTS || self.choices.len() + unseen > MOST_TEXTS {
+        let new: BTreeSet<TextKey> = said.pieces.iter().map(key_of).collect();
+        let new = new.iter().filter(|key| !self.texts.contains_key(key));
+        let unseen: BTreeSet<u64> = said.choices.iter().map(|named| named.choice).collect();
+        let unseen = unseen
+            .iter()
+            .filter(|choice| !self.choices.contains_key(choice));
+        if self.texts.len() + new.count() > MOST_TEXTS
+            || self.choices.len() + unseen.count() > MOST_TEXTS
+        {
             return false;
         }
         let mut pieces = Vec::with_capacity(said.pieces.len());
-        self.settle(&said.pieces, detectors);
+        self.flush_finished(&said.pieces, detectors);
         for piece in said.pieces {
             let key = key_of(&piece);
-            let text = self.texts.entry(key.clone()).or_default();
+            let text = self.texts.entry(key).or_default();
             let start = text.end();
             text.push(&piece.text, detectors);
             let end = text.end();
@@ -71,9 +73,9 @@ impl PendingFrames {
         true
     }
 
-    /// Settles the texts that are over as far as can be told, so that they hold back nothing behind them: the
+    /// Shows the texts that are over as far as can be told, so that they hold back nothing behind them: the
     /// reasoning of a choice that goes on to answer, and a text under another name that the event does not continue.
-    fn settle(&mut self, pieces: &[Piece], detectors: &Detectors) {
+    fn flush_finished(&mut self, pieces: &[Piece], detectors: &Detectors) {
         let said = || pieces.iter().filter(|piece| !piece.text.is_empty());
         for ((choice, field), text) in &mut self.texts {
             let goes_on = || said().any(|piece| piece.choice == *choice && piece.field == *field);
@@ -170,7 +172,7 @@ impl PendingFrames {
         };
         for (place, piece) in frame.pieces.iter().zip(said.pieces) {
             let visible = self.visible(place).clamp(place.start, place.end) - place.start;
-            let (choice, field) = place.key.clone();
+            let (choice, field) = place.key;
             // The form around a text under another name is not known, so none of it is shown.
             if visible > 0 && !matches!(field, Field::Other(_)) {
                 let is_first = self.choices.insert(choice, false).is_none();
@@ -209,7 +211,7 @@ impl PendingFrames {
 }
 
 fn key_of(piece: &Piece) -> TextKey {
-    (piece.choice, piece.field.clone())
+    (piece.choice, piece.field)
 }
 
 /// Whether a piece belongs to what a reasoning leads to.
@@ -222,3 +224,33 @@ fn is_answer(piece: &Piece) -> bool {
 
 /// The `finish_reason` of a choice that a finding ends (§2.3).
 const CONTENT_FILTER: &str = "content_filter";
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_TEXTS, PendingFrames, Reading, read};
+    use crate::gateway::exchange::hold_back::tests::{Never, detectors};
+    use serde_json::{Value, json};
+
+    fn is_taken(choices: Value) -> bool {
+        let event = format!("data: {}\n\n", json!({"choices": choices}));
+        let Reading::Said(said) = read(event.as_bytes()) else {
+            panic!("not readable: {event}");
+        };
+        PendingFrames::default().push(event.as_bytes(), said, &detectors(Never))
+    }
+
+    #[test]
+    fn only_texts_and_choices_that_begin_count_and_each_once() {
+        let parts = json!([{"index": 0, "delta": {"content": vec!["a "; 1_000]}}]);
+        assert!(is_taken(parts));
+        let again = |index: usize| json!({"index": index % MOST_TEXTS, "delta": {"content": "a "}});
+        assert!(is_taken((0..1_000).map(again).collect()));
+        for (count, expected) in [(MOST_TEXTS, true), (MOST_TEXTS + 1, false)] {
+            let words = (0..count).map(|at| (format!("w{at}"), json!("a ")));
+            let delta = Value::Object(words.collect());
+            assert_eq!(is_taken(json!([{"index": 0, "delta": delta}])), expected);
+            let choice = |index: usize| json!({"index": index, "delta": {}});
+            assert_eq!(is_taken((0..count).map(choice).collect()), expected);
+        }
+    }
+}

@@ -48,7 +48,7 @@ impl Inspector for Words {
 }
 
 /// Settles nothing.
-struct Never;
+pub(super) struct Never;
 
 impl Inspector for Never {
     fn find(&self, text: &str, breaks: &[usize], patterns: PatternSet) -> Vec<Find> {
@@ -64,7 +64,7 @@ impl Inspector for Never {
     }
 }
 
-fn detectors(inspector: impl Inspector + 'static) -> Detectors {
+pub(super) fn detectors(inspector: impl Inspector + 'static) -> Detectors {
     Detectors {
         inspector: Arc::new(inspector),
         patterns: PatternSet::local(),

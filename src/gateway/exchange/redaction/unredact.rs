@@ -57,6 +57,9 @@ pub(super) struct UnredactStream {
     /// The frame that a held end is sent in when no placeholder comes of it.
     template: Template,
     unreadable: u64,
+    /// Frames that were read for the template.
+    #[cfg(test)]
+    templates: usize,
 }
 
 /// One growing text of a stream: a choice and a field of it.
@@ -71,6 +74,8 @@ impl UnredactStream {
             held: BTreeMap::new(),
             template: Template::default(),
             unreadable: 0,
+            #[cfg(test)]
+            templates: 0,
         }
     }
 
@@ -104,7 +109,8 @@ impl UnredactStream {
 
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
         let reading = match frame.is_whole {
-            true => pieces::read(frame.bytes),
+            // What stands under other names than those of the reference format stays as it is.
+            true => pieces::read_known(frame.bytes),
             false => Reading::Unreadable,
         };
         match reading {
@@ -128,6 +134,7 @@ impl UnredactStream {
         let ended: BTreeSet<u64> = ended.map(|named| named.choice).collect();
         let last: BTreeMap<TextKey, usize> = said.pieces.iter().map(key_of).zip(0..).collect();
         let mut edits: Vec<Edit<Vec<u8>>> = Vec::new();
+        let mut holds_end = false;
         for (at, piece) in said.pieces.iter().enumerate() {
             let goes_on = last.get(&key_of(piece)).is_some_and(|last| *last > at);
             let may_hold = goes_on || !ended.contains(&piece.choice);
@@ -135,6 +142,14 @@ impl UnredactStream {
                 && let Some(token) = self.piece(frame, piece, may_hold)
             {
                 edits.push((piece.span.clone(), token));
+            }
+            holds_end |= self.held.contains_key(&key_of(piece));
+        }
+        if holds_end {
+            self.template = Template::of(frame);
+            #[cfg(test)]
+            {
+                self.templates += 1;
             }
         }
         let over = self
@@ -171,7 +186,6 @@ impl UnredactStream {
         let token = rewrite.apply(token);
         if hold < whole.len() {
             self.held.insert(key, whole[hold..].to_owned());
-            self.template = Template::of(frame);
         }
         Some(token)
     }
@@ -235,11 +249,10 @@ impl Rewrite<'_> {
 }
 
 fn key_of(piece: &Piece) -> TextKey {
-    (piece.choice, piece.field.clone())
+    (piece.choice, piece.field)
 }
 
-/// Whether a text is unredacted. Function names come from the client's own tools, and what stands under other names
-/// than those of the reference format stays as it is; all else may quote the prompt.
+/// Whether a text is unredacted. Function names come from the client's own tools; all else may quote the prompt.
 fn is_unredacted(field: &Field) -> bool {
     !matches!(
         field,

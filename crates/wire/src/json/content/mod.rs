@@ -4,9 +4,11 @@
 
 mod meaning;
 mod other_text;
+mod text_path;
 
-pub(crate) use other_text::other_texts;
+pub(crate) use other_text::{OtherText, Place, TopMember, other_texts};
 pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
+pub use text_path::TextPath;
 
 use super::kind::Kind;
 use super::name::{is_exactly, is_in_any_case};

@@ -2,10 +2,12 @@
 //! not known to be an attribute, an image, a sound or a file.
 
 use super::meaning::{DEEPEST, Meaning, is_textual};
+use super::text_path::TextPath;
 use crate::json::kind::Kind;
 use crate::json::name::{folded, is_in_any_case};
 use crate::json::text::unescape;
 use crate::json::view::{View, has_misspelled};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What servers say of an answer beside its text.
@@ -32,20 +34,32 @@ const ATTRIBUTES: [&str; 20] = [
     "obfuscation",
 ];
 
-/// The most strings that are told of one object, so that a body of nothing but tiny ones takes no more memory than a few
-/// of its size. With more, the rest is unreadable.
+/// The most strings that are returned of one object, so that a body of nothing but tiny ones takes no more memory than a
+/// few of its size. With more, the rest is unreadable.
 const MOST_TEXTS: usize = 16_384;
 
-/// A string, and what leads to it.
+/// A string, and the members that lead to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OtherText {
-    /// The names and places of the members that lead to it, each behind a slash.
-    pub(crate) path: String,
+    /// The members that lead to it. Strings of one path are parts of one text.
+    pub(crate) path: TextPath,
+    /// The member of the outermost object.
+    pub(crate) member: TopMember,
+    /// It is the name of a called tool, which some servers repeat in every event.
+    pub(crate) is_call_name: bool,
     /// The string with its quotes, as bytes of the object.
     pub(crate) span: Range<usize>,
 }
 
-/// What was found beside the known members.
+/// A member of an outermost object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TopMember {
+    ToolCalls,
+    FunctionCall,
+    Other(TextPath),
+}
+
+/// The strings beside the known members of an object.
 #[derive(Default)]
 pub(crate) struct OtherTexts {
     /// The strings, in their order.
@@ -54,23 +68,69 @@ pub(crate) struct OtherTexts {
     pub(crate) has_unreadable: bool,
 }
 
+/// An object of an answer: the path to it, and what its members are.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    path: TextPath,
+    /// The member of the outermost object; None of that object itself.
+    member: Option<TopMember>,
+    scope: Scope,
+    is_call_name: bool,
+}
+
+impl Place {
+    /// The outermost object of a name, such as a choice or its delta.
+    pub(crate) fn of_object(name: &str) -> Self {
+        Self {
+            path: TextPath::of(name),
+            member: None,
+            scope: Scope::Part { is_text: true },
+            is_call_name: false,
+        }
+    }
+
+    /// One of its members.
+    pub(crate) fn member(self, name: &str) -> Self {
+        self.inside(name, self.scope.of_member(name))
+    }
+
+    fn inside(self, name: &str, scope: Scope) -> Self {
+        let path = self.path.member(name);
+        let member = self.member.unwrap_or(match name {
+            "tool_calls" => TopMember::ToolCalls,
+            "function_call" => TopMember::FunctionCall,
+            _ => TopMember::Other(path),
+        });
+        Self {
+            path,
+            member: Some(member),
+            scope,
+            is_call_name: false,
+        }
+    }
+}
+
 /// The strings of the members of a checked object that are none of `known`, in their order. None where some reader takes
 /// a member for one of `known` and another does not, and where a value is nested too deeply to be read.
-pub(crate) fn other_texts(object: &[u8], known: &[&str]) -> Option<Vec<OtherText>> {
+pub(crate) fn other_texts(object: &[u8], known: &[&str], place: Place) -> Option<Vec<OtherText>> {
     if has_misspelled(object, known) {
         return None;
     }
-    let texts = texts_beside(View::new(object, 0..object.len()), known);
+    let texts = texts_in(View::new(object, 0..object.len()), known, place);
     (!texts.has_unreadable).then_some(texts.found)
 }
 
 /// The strings of the members that no reader takes for one of `known`, in their order.
 pub(crate) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTexts {
+    texts_in(object, known, Place::of_object(""))
+}
+
+fn texts_in(object: View<'_>, known: &[&str], place: Place) -> OtherTexts {
     let mut walk = Walk::default();
     for member in object.members() {
         let is_known = known.iter().any(|name| is_in_any_case(member.key, name));
         if !is_known {
-            walk.member(member.key, member.value, Scope::Part { is_text: true });
+            walk.member(member.key, member.value, place);
         }
     }
     walk.texts
@@ -79,8 +139,7 @@ pub(crate) fn texts_beside(object: View<'_>, known: &[&str]) -> OtherTexts {
 /// The strings of a value of any kind. `name` is that of its member.
 pub(crate) fn texts_of(name: &str, value: View<'_>) -> OtherTexts {
     let mut walk = Walk::default();
-    let scope = Scope::Part { is_text: true };
-    walk.inside(name, value, scope.of_member(name));
+    walk.value(value, Place::of_object("").member(name));
     walk.texts
 }
 
@@ -110,40 +169,35 @@ impl Scope {
 #[derive(Default)]
 struct Walk {
     texts: OtherTexts,
-    path: String,
     depth: usize,
 }
 
 impl Walk {
-    fn member(&mut self, key: &[u8], value: View<'_>, scope: Scope) {
+    fn member(&mut self, key: &[u8], value: View<'_>, object: Place) {
         let name = unescape(key);
         let lower = folded(&name);
+        let scope = object.scope;
         let is_bytes = value.kind() == Kind::String
             && matches!(scope, Scope::Media | Scope::Part { is_text: false });
-        match (scope, Meaning::of(&name)) {
-            (Scope::Free, _) | (_, Meaning::Free) => self.inside(&name, value, Scope::Free),
-            (Scope::Call, _) if lower == "name" => self.inside(&name, value, scope),
+        let place = match (scope, Meaning::of(&name)) {
+            (Scope::Free, _) | (_, Meaning::Free) => object.inside(&name, Scope::Free),
+            (Scope::Call, _) if lower == "name" => Place {
+                is_call_name: true,
+                ..object.inside(&name, scope)
+            },
             // Sound comes with what it says.
             _ if lower == "audio" && value.kind() == Kind::Object => {
-                self.inside(&name, value, Scope::Media);
+                object.inside(&name, Scope::Media)
             }
-            (_, Meaning::NoText) => {}
-            (_, Meaning::Source) if is_bytes => {}
-            _ if ATTRIBUTES.contains(&&*lower) => {}
-            _ => self.inside(&name, value, scope.of_member(&lower)),
-        }
+            (_, Meaning::NoText) => return,
+            (_, Meaning::Source) if is_bytes => return,
+            _ if ATTRIBUTES.contains(&&*lower) => return,
+            _ => object.inside(&name, scope.of_member(&lower)),
+        };
+        self.value(value, place);
     }
 
-    /// Reads a value under one more name.
-    fn inside(&mut self, name: &str, value: View<'_>, scope: Scope) {
-        let length = self.path.len();
-        self.path.push('/');
-        self.path += name;
-        self.value(value, scope);
-        self.path.truncate(length);
-    }
-
-    fn value(&mut self, value: View<'_>, scope: Scope) {
+    fn value(&mut self, value: View<'_>, place: Place) {
         if matches!(value.kind(), Kind::Object | Kind::Array) && self.depth == DEEPEST {
             self.texts.has_unreadable = true;
             return;
@@ -151,12 +205,13 @@ impl Walk {
         self.depth += 1;
         match value.kind() {
             // One of no text begins none.
-            Kind::String if value.span().len() > 2 => self.text(value),
-            Kind::Object => self.object(value, scope),
+            Kind::String if value.span().len() > 2 => self.text(value, place),
+            Kind::Object => self.object(value, place),
             Kind::Array => {
-                for (place, element) in value.elements().enumerate() {
-                    let place = index(element).unwrap_or_else(|| place.to_string());
-                    self.inside(&place, element, scope);
+                for (at, element) in value.elements().enumerate() {
+                    let at = index(element).map_or_else(|| at.to_string().into(), Cow::Borrowed);
+                    let scope = place.scope;
+                    self.value(element, place.inside(&at, scope));
                 }
             }
             Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
@@ -164,45 +219,54 @@ impl Walk {
         self.depth -= 1;
     }
 
-    fn text(&mut self, text: View<'_>) {
+    fn text(&mut self, text: View<'_>, place: Place) {
         match self.texts.found.len() < MOST_TEXTS {
             true => self.texts.found.push(OtherText {
-                path: self.path.clone(),
+                path: place.path,
+                member: place.member.unwrap_or(TopMember::Other(place.path)),
+                is_call_name: place.is_call_name,
                 span: text.span(),
             }),
             false => self.texts.has_unreadable = true,
         }
     }
 
-    fn object(&mut self, object: View<'_>, scope: Scope) {
-        let scope = match scope {
-            Scope::Part { .. } => Scope::Part {
-                is_text: is_textual(object),
-            },
-            other => other,
-        };
+    fn object(&mut self, object: View<'_>, mut place: Place) {
+        if let Scope::Part { is_text } = &mut place.scope {
+            *is_text = is_textual(object);
+        }
         for member in object.members() {
-            self.member(member.key, member.value, scope);
+            self.member(member.key, member.value, place);
         }
     }
 }
 
 /// Which element of a growing list this is, where it says so.
-fn index(element: View<'_>) -> Option<String> {
+fn index(element: View<'_>) -> Option<&str> {
     let index = element.named("index").last()?;
-    (index.kind() == Kind::Number).then(|| index.raw().to_owned())
+    (index.kind() == Kind::Number).then(|| index.raw())
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{MOST_TEXTS, other_texts, texts_beside};
+    use super::{MOST_TEXTS, OtherText, Place, TextPath, TopMember, other_texts, texts_beside};
     use crate::json::view::View;
 
+    fn found(object: &str) -> Option<Vec<OtherText>> {
+        let place = Place::of_object("object");
+        other_texts(object.as_bytes(), &["content", "delta"], place)
+    }
+
     /// The paths and the strings.
-    fn read(object: &str) -> Option<Vec<(String, &str)>> {
-        let found = other_texts(object.as_bytes(), &["content", "delta"])?.into_iter();
+    fn read(object: &str) -> Option<Vec<(TextPath, &str)>> {
+        let found = found(object)?.into_iter();
         Some(found.map(|text| (text.path, &object[text.span])).collect())
+    }
+
+    fn path(names: &str) -> TextPath {
+        let root = TextPath::of("object");
+        names.split('/').skip(1).fold(root, TextPath::member)
     }
 
     #[test]
@@ -223,7 +287,7 @@ mod tests {
         ];
         let expected: Vec<_> = expected
             .iter()
-            .map(|(path, text)| ((*path).to_owned(), *text))
+            .map(|(names, text)| (path(names), *text))
             .collect();
         assert_eq!(read(object).unwrap(), expected);
     }
@@ -232,10 +296,33 @@ mod tests {
     fn the_name_of_a_called_tool_is_text() {
         let object = r#"{"tool_calls":[{"id":"no","type":"custom","custom":{"name":"a","input":"b"}},
             {"index":7,"function":{"name":"c","arguments":{"id":"d"}}}],"function_call":{"name":"e"},"name":"no"}"#;
-        let found = read(object).unwrap();
-        let texts: Vec<_> = found.iter().map(|(_, text)| *text).collect();
+        let found = found(object).unwrap();
+        let texts: Vec<_> = found
+            .iter()
+            .map(|text| &object[text.span.clone()])
+            .collect();
         assert_eq!(texts, ["\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""]);
-        assert_eq!(found[3].0, "/tool_calls/7/function/arguments/id");
+        assert_eq!(found[3].path, path("/tool_calls/7/function/arguments/id"));
+        let names: Vec<_> = found.iter().map(|text| text.is_call_name).collect();
+        assert_eq!(names, [true, false, true, false, true]);
+        assert_eq!(
+            (found[3].member, found[4].member),
+            (TopMember::ToolCalls, TopMember::FunctionCall)
+        );
+    }
+
+    #[test]
+    fn the_members_of_an_object_inside_have_the_paths_of_the_whole() {
+        let call = r#"{"index":7,"name":"a","function":{"name":"b"}}"#;
+        let whole = format!(r#"{{"tool_calls":[{call}]}}"#);
+        let place = Place::of_object("object").member("tool_calls").member("7");
+        let inside = other_texts(call.as_bytes(), &[], place).unwrap();
+        let whole = found(&whole).unwrap();
+        assert_eq!(inside.len(), 2);
+        for (inside, whole) in inside.iter().zip(&whole) {
+            assert_eq!((inside.path, inside.member), (whole.path, whole.member));
+            assert!(inside.is_call_name && whole.is_call_name);
+        }
     }
 
     #[test]

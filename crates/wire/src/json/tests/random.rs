@@ -5,7 +5,7 @@
 //! are UTF-8. The comparison therefore hands it text, and expects bytes that are no text refused.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use crate::json::{Chat, Scan, answer_text, is_envelope, scan, unescape};
+use crate::json::{Chat, Scan, answer_text, checked_answer, is_envelope, scan, unescape};
 use serde::de::IgnoredAny;
 
 /// xorshift64; a fixed seed gives the same documents in every run.
@@ -162,6 +162,8 @@ fn no_bytes_make_a_reader_panic() {
             random.mutate(&mut body);
         }
         let _ = (answer_text(&body), is_envelope(&body), unescape(&body));
+        let checked = checked_answer(&body);
+        assert_eq!(checked.is_some(), scan(&body).is_ok());
         // A scan that belongs to other bytes is a mistake, but not one that may panic.
         let chat = Chat::read(&body, &whole);
         let _ = (

@@ -278,6 +278,68 @@ fn the_texts_of_one_member_of_a_stream_are_read_as_one() {
 }
 
 #[test]
+fn the_parts_of_a_content_in_one_event_are_read_as_one() {
+    let parts = r#"{"choices":[{"delta":{"content":[{"type":"text","text":"ж "},{"type":"text","text":"b"}],"refusal":["c","d"]}}]}"#;
+    assert_eq!(
+        checked(&[&content(0, "\"a\""), parts, parts]),
+        (
+            "aж \nbж \nb\nc\ndc\nd".to_owned(),
+            vec![4, 9, 13, 16],
+            false
+        )
+    );
+    // Behind the bound nothing is a part.
+    let mut answer = Accumulator::of_every_text(64 + 3);
+    answer.push(parts.as_bytes());
+    let checked = answer.checked_text().unwrap();
+    assert_eq!((&*checked.text, &*checked.part_breaks), ("ж ", &[][..]));
+    // A record keeps the same text.
+    assert_eq!(told(&[parts]).text(), "ж \nb");
+}
+
+#[test]
+fn only_the_name_of_a_tool_may_come_again_and_again() {
+    let delta = |delta: &str| format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#);
+    for (member, text) in [
+        (
+            r#"{"tool_calls":[{"index":0,"function":{"name":"22"}}]}"#,
+            "22",
+        ),
+        (
+            r#"{"tool_calls":[{"index":0,"function":{"arguments":{"name":"22"}}}]}"#,
+            "2222",
+        ),
+        (
+            r#"{"tool_calls":[{"index":0,"custom":{"input":{"name":"22"}}}]}"#,
+            "2222",
+        ),
+        (r#"{"thinking":{"words":"22"}}"#, "2222"),
+    ] {
+        let event = delta(member);
+        assert_eq!(checked(&[&event, &event]).0, text, "{member}");
+    }
+}
+
+#[test]
+fn the_texts_of_very_many_choices_are_put_together_in_order() {
+    let choices = (0..2_000)
+        .rev()
+        .map(|at| format!(r#"{{"index":{at},"delta":{{}},"a":"x{at}","b":"y"}}"#));
+    let event = format!(
+        r#"{{"choices":[{}]}}"#,
+        choices.collect::<Vec<_>>().join(",")
+    );
+    let mut answer = Accumulator::of_every_text(1 << 20);
+    answer.push(event.as_bytes());
+    let expected: Vec<_> = (0..2_000).map(|at| format!("x{at}\ny")).collect();
+    assert!(answer.checked_text().unwrap().text == expected.join("\n"));
+    assert!(!answer.is_truncated());
+    // Each of them is looked at once.
+    let texts = answer.stream_texts.unwrap();
+    assert_eq!(texts.looked_at.get(), 4_000);
+}
+
+#[test]
 fn a_stream_that_cannot_be_read_for_certain_is_told() {
     let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     for (events, has_unreadable) in [

@@ -218,3 +218,27 @@ fn arguments_are_unredacted_as_json_inside_a_string() {
         assert_eq!(read["to"], "\"a\\b\"@пример.рф", "cut at {cut}");
     }
 }
+
+#[test]
+fn a_frame_of_many_held_ends_is_read_once_for_its_members() {
+    let choices = (0..500).map(|index| json!({"index": index, "delta": {"content": "["}}));
+    let frame =
+        json!({"id": "c-1", "model": "m".repeat(100_000), "choices": choices.collect::<Vec<_>>()});
+    let frame = format!("data: {frame}\n\n");
+    let mut stream = UnredactStream::new(issued(), 1 << 20);
+    let mut out = stream.push(frame.as_bytes());
+    out.extend(stream.finish());
+    assert_eq!((stream.templates, stream.unreadable()), (1, 0));
+    // What is long does not come with each of them.
+    assert!(
+        out.len() < 2 * frame.len(),
+        "{} of {}",
+        out.len(),
+        frame.len()
+    );
+    let expected = vec!["["; 500].join("\n");
+    assert_eq!(
+        read_texts(&[&out[..], b"data: [DONE]\n\n"].concat()),
+        (expected, true)
+    );
+}

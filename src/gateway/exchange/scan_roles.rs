@@ -1,0 +1,47 @@
+//! The roles whose messages a policy has checked (CONTRACT 3), as the reader of requests knows them.
+
+use monitor_model::{Policy, ScanRole};
+use monitor_wire::json;
+
+/// The roles of a policy.
+pub(super) fn roles(policy: &Policy) -> Vec<json::ScanRole> {
+    let roles = policy.scan_roles.iter();
+    roles
+        .map(|role| match role {
+            ScanRole::LastUser => json::ScanRole::LastUser,
+            ScanRole::AllUser => json::ScanRole::AllUser,
+            ScanRole::UserTurn => json::ScanRole::UserTurn,
+            ScanRole::System => json::ScanRole::System,
+            ScanRole::Assistant => json::ScanRole::Assistant,
+            ScanRole::Tool => json::ScanRole::Tool,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use monitor_model::AppMode;
+
+    #[test]
+    fn contract_3_the_roles_of_a_policy_are_those_that_are_read() {
+        let mut policy = Policy::new(AppMode::Sync, "no");
+        policy.scan_roles = vec![
+            ScanRole::LastUser,
+            ScanRole::AllUser,
+            ScanRole::UserTurn,
+            ScanRole::System,
+            ScanRole::Assistant,
+            ScanRole::Tool,
+        ];
+        let expected = [
+            json::ScanRole::LastUser,
+            json::ScanRole::AllUser,
+            json::ScanRole::UserTurn,
+            json::ScanRole::System,
+            json::ScanRole::Assistant,
+            json::ScanRole::Tool,
+        ];
+        assert_eq!(roles(&policy), expected);
+    }
+}
