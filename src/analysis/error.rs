@@ -249,6 +249,9 @@ impl From<StoreError> for ApiError {
             StoreError::Closed => StoreFault::Closed,
             StoreError::Unavailable(_)
             | StoreError::NewerSchema { .. }
+            | StoreError::OtherSchema { .. }
+            | StoreError::Unfinished
+            | StoreError::NotEmpty { .. }
             | StoreError::File { .. } => StoreFault::Unavailable,
         };
         // Emitted here, so that no failure of the store goes unnoticed, whoever called it.

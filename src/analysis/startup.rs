@@ -13,7 +13,7 @@ use monitor_store::{
 };
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const DATABASE: &str = "monitor.db";
@@ -44,11 +44,25 @@ pub(super) async fn open_store(
     }
 }
 
+/// The file of the embedded database.
+pub fn database_file(settings: &AnalysisSettings, data_dir: &Path) -> PathBuf {
+    let own = || data_dir.join(DATABASE);
+    settings.database.clone().unwrap_or_else(own)
+}
+
+/// The folder of attached files: all of them, or with a bucket only those on their way to it.
+pub fn blobs_folder(settings: &AnalysisSettings, data_dir: &Path) -> PathBuf {
+    match &settings.blobs {
+        Some(BlobPlace::Folder(folder)) => folder.clone(),
+        None | Some(BlobPlace::Bucket { .. }) => data_dir.join(BLOBS),
+    }
+}
+
 /// Opens the storage of attached files.
-pub(super) fn open_blobs(
-    settings: &AnalysisSettings,
-    data_dir: &Path,
-) -> Result<BlobStore, StartError> {
+///
+/// # Errors
+/// [`StartError`] when its folder cannot be used.
+pub fn open_blobs(settings: &AnalysisSettings, data_dir: &Path) -> Result<BlobStore, StartError> {
     let own = data_dir.join(BLOBS);
     let (path, opened) = match &settings.blobs {
         None => (&own, BlobStore::local(&own)),
@@ -84,10 +98,7 @@ async fn open_file(
     settings: &AnalysisSettings,
     data_dir: &Path,
 ) -> Result<SqliteStore, StartError> {
-    let path = settings
-        .database
-        .clone()
-        .unwrap_or_else(|| data_dir.join(DATABASE));
+    let path = database_file(settings, data_dir);
     for folder in [Some(data_dir), path.parent()].into_iter().flatten() {
         if !folder.as_os_str().is_empty() {
             private_folder(folder)?;

@@ -10,6 +10,7 @@ mod process;
 mod reload;
 mod scan;
 mod store;
+mod transfer;
 mod upgrade;
 
 pub use analysis::run_analysis;
@@ -23,5 +24,7 @@ pub use scan::{ScanRequest, Summary, scan};
 pub use store::migrate::migrate;
 pub use store::tokens::{create_token, list_tokens, revoke_token, rotate_token};
 pub use store::users::link_user;
+pub use transfer::{BackupRequest, CopyRequest, RestoreRequest};
+pub use transfer::{backup, check_archive, copy, restore};
 pub(crate) use upgrade::START_DETACHED;
 pub use upgrade::{order_reload, order_upgrade, running_role, start_detached};

@@ -14,6 +14,7 @@ mod spool;
 mod store;
 mod time;
 mod token;
+mod transfer;
 mod user;
 
 pub use failure::Failure;
@@ -34,6 +35,7 @@ use serve::{AnalysisArgs, GatewayArgs, launch};
 use spool::SpoolCommand;
 use store::StoreArgs;
 use token::TokenCommand;
+use transfer::{BackupArgs, CopyArgs, RestoreArgs};
 use user::UserCommand;
 
 /// Monitors the traffic of language models: a gateway in front of a model server, and an analysis API
@@ -71,6 +73,20 @@ enum Command {
     Upgrade(ControlArgs),
     /// Migrate the schema of the database; start nothing.
     Migrate(StoreArgs),
+    /// Write everything into one archive while the server runs: the store, attached files, records that wait.
+    ///
+    /// The archive restores into either database. It is checked before it gets its name, and an interrupted backup
+    /// leaves none. Sign-ins and one-time links are not in it.
+    Backup(BackupArgs),
+    /// Restore an archive into an empty data folder or database; erasures are done again.
+    ///
+    /// Nothing is written over. Until everything is restored there is no database that a server would open.
+    Restore(RestoreArgs),
+    /// Copy the SQLite file into the empty PostgreSQL database of the configuration, with everything.
+    ///
+    /// Stop the server first to move it: what it stores after the copy began is not copied. Gateways keep their
+    /// records meanwhile and deliver them afterwards.
+    Copy(CopyArgs),
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -143,6 +159,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Health(args) => control::health::run(args),
         Command::Upgrade(args) => control::run(args, app::order_upgrade),
         Command::Migrate(args) => store::migrate(args),
+        Command::Backup(args) => transfer::backup(args),
+        Command::Restore(args) => transfer::restore(args),
+        Command::Copy(args) => transfer::copy(args),
         Command::Token(command) => token::run(command),
         Command::User(command) => user::run(command),
         Command::Spool(command) => spool::run(command),

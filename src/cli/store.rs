@@ -32,6 +32,11 @@ impl StoreArgs {
         let file = file_or_variable(self.config.clone());
         Ok(load(self.role.into(), file, &overrides)?)
     }
+
+    /// The role that the configuration file is for.
+    pub(super) fn role(&self) -> Role {
+        self.role.into()
+    }
 }
 
 /// The roles that have a database.

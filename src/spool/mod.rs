@@ -44,6 +44,7 @@ pub use frames::keyring::{KeyId, Keyring, MissingKey, SpoolKey};
 pub use lease::Lease;
 pub use recovery::SpoolError;
 pub use recovery::keys::{FilesByKey, NeededKey, check_keys};
+pub use recovery::owed::{CopiedSpool, copy_owed, is_copy, restored_folder};
 pub use recovery::repair::{Repaired, repair};
 pub use recovery::summary::{FolderSummary, summarize};
 pub use recovery::takeover::{MovedSegments, existing_folders, sibling_folders, take_over};

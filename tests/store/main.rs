@@ -27,3 +27,4 @@ mod sharing;
 mod statistics;
 mod tokens;
 mod traffic;
+mod transfer;

@@ -7,19 +7,54 @@ use thiserror::Error;
 /// `SQLITE_CONSTRAINT_TRIGGER`: a trigger refused the change.
 const SQLITE_TRIGGER: &str = "1811";
 
+/// The schema version of a database that is being filled: a later one than any program knows, so that no version of
+/// it takes half a store for a whole one.
+pub(crate) const UNFINISHED: i64 = 1_000_000;
+
 /// The failure of a store operation.
 #[derive(Clone, Debug, Error)]
 pub enum StoreError {
     /// The database was written by a later version of this program.
     #[error(
-        "the database has schema version {found}, this program knows up to {known}: \
-         start the newer program again, or restore a backup made before the upgrade"
+        "the database has schema version {found}, this program knows up to {known}: start the newer program again, \
+         or go back with it: `monitor backup FILE`, then `monitor restore FILE --schema {known}` into a new database \
+         (\"Roll back\" in docs/operations.md, also for a backup made before the upgrade)"
     )]
     NewerSchema {
         /// The version found in the database.
         found: i64,
         /// The latest version this program knows.
         known: i64,
+    },
+    /// A backup, restore or copy needs the schema of this very program.
+    #[error(
+        "the database has schema version {found}, this program reads {known}: use the program that serves it, or \
+         update it first (`monitor migrate`)"
+    )]
+    OtherSchema {
+        /// The version found in the database.
+        found: i64,
+        /// The version that this program reads.
+        known: i64,
+    },
+    /// A restore or a copy into this database was begun and not completed.
+    #[error(
+        "a restore or copy into this database did not complete: drop the database, create it again, and restore or \
+         copy again"
+    )]
+    Unfinished,
+    /// A restore or a copy has no empty database to fill.
+    #[error(
+        "{place} is not empty (it has {what}): nothing is written over; restore into an empty database, and name it in \
+         the configuration ({setting})"
+    )]
+    NotEmpty {
+        /// The database.
+        place: String,
+        /// What was found in it.
+        what: &'static str,
+        /// The setting that names the database.
+        setting: &'static str,
     },
     /// The database file cannot be created or opened.
     #[error("cannot open {path}: {reason}")]
@@ -44,6 +79,17 @@ pub enum StoreError {
     /// The store is closing or closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl StoreError {
+    /// For a reader that found another schema than this program's.
+    pub(crate) fn other_schema(found: i64, known: i64) -> Self {
+        match found > known {
+            true if found == UNFINISHED => Self::Unfinished,
+            true => Self::NewerSchema { found, known },
+            false => Self::OtherSchema { found, known },
+        }
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

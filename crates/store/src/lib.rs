@@ -26,6 +26,7 @@ mod sqlite;
 mod statistics;
 mod text_search;
 mod tokens;
+mod transfer;
 
 pub use accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
 pub use applications::{
@@ -57,3 +58,7 @@ pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
 };
 pub use tokens::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId, TokenStore};
+pub use transfer::{
+    Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,
+    TransferError, Value,
+};

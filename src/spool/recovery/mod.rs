@@ -4,6 +4,7 @@
 
 pub(super) mod incoming;
 pub(super) mod keys;
+pub(super) mod owed;
 pub(super) mod repair;
 pub(super) mod salvage;
 pub(super) mod summary;

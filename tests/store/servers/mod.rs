@@ -7,4 +7,4 @@ mod input;
 mod kill;
 mod large;
 mod several;
-mod world;
+pub(crate) mod world;

@@ -16,6 +16,8 @@ const LONG_STATEMENT: &str = "60s";
 /// The same for a statement of a migration, and how long it waits for the migration of another server.
 const MIGRATION: &str = "30min";
 const MIGRATION_LOCK: &str = "60s";
+/// No limit.
+const UNLIMITED: &str = "0";
 /// How long a statement waits for a lock that another transaction holds.
 const LOCK: &str = "5s";
 /// The same for a lock that blocks everybody else while it is waited for.
@@ -45,6 +47,12 @@ impl Connector {
     /// A connection whose statements may take as long as a change of the schema.
     pub(super) async fn connect_for_migration(&self) -> Result<PgConnection, StoreError> {
         open(&self.limited(MIGRATION, MIGRATION_LOCK)).await
+    }
+
+    /// A connection that reads or fills a whole database. Its statements take as long as its other end does.
+    pub(super) async fn connect_for_transfer(&self) -> Result<PgConnection, StoreError> {
+        let patient = [("idle_in_transaction_session_timeout", "0")];
+        open(&self.limited(UNLIMITED, MIGRATION_LOCK).options(patient)).await
     }
 
     /// The connection of a listener, as the pool of one that sqlx requires.

@@ -8,7 +8,7 @@ use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
 /// The schema's versions in order: the first one creates version 1 in an empty database.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_local_patterns.sql"),
     include_str!("migrations/0003_analysis.sql"),
@@ -51,9 +51,17 @@ impl Schema for PgConnection {
 /// # Errors
 /// [`StoreError::NewerSchema`] for a database of a later version, [`StoreError::Unavailable`].
 pub(super) async fn migrate(connection: &mut PgConnection) -> Result<Migrated, StoreError> {
+    apply(connection, MIGRATIONS).await
+}
+
+/// Applies what is missing of these versions.
+pub(super) async fn apply(
+    connection: &mut PgConnection,
+    migrations: &[&'static str],
+) -> Result<Migrated, StoreError> {
     let mut transaction = connection.begin().await?;
     sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
-    let migrated = apply_missing(&mut *transaction, MIGRATIONS).await?;
+    let migrated = apply_missing(&mut *transaction, migrations).await?;
     transaction.commit().await?;
     Ok(migrated)
 }

@@ -17,6 +17,7 @@ mod seq;
 mod settings;
 mod statistics;
 mod store;
+mod transfer;
 mod values;
 mod writer;
 

@@ -42,6 +42,11 @@ pub(super) async fn create_ahead(connection: &mut PgConnection) -> Result<Vec<Da
     Ok(days(connection).await?)
 }
 
+/// Creates the partition of a day if it is missing.
+pub(super) async fn create_day(connection: &mut PgConnection, day: Day) -> Result<(), StoreError> {
+    with_retries(connection, Change::Create(day)).await
+}
+
 /// Drops a day with all its records; false if it has no partition.
 pub(super) async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<bool, StoreError> {
     if !days(connection).await?.contains(&day) {

@@ -32,7 +32,7 @@ pub(crate) async fn apply_missing(
     let found = schema.latest_version().await?.unwrap_or(0);
     let known = migrations.len() as i64;
     if found > known {
-        return Err(StoreError::NewerSchema { found, known });
+        return Err(StoreError::other_schema(found, known));
     }
     let numbered = (1_i64..).zip(migrations);
     for (version, sql) in numbered.filter(|(version, _)| *version > found) {

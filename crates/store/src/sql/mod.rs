@@ -10,3 +10,4 @@ pub(crate) mod people;
 pub(crate) mod records;
 pub(crate) mod settings;
 pub(crate) mod statistics;
+pub(crate) mod transfer;

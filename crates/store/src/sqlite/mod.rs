@@ -12,6 +12,7 @@ mod statistics;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod values;
 mod writer;
 mod writing_connection;

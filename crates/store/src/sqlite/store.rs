@@ -36,7 +36,7 @@ const STATEMENTS: usize = 128;
 const FACTS: &str = "
     SELECT sqlite_version(), page_count * page_size FROM pragma_page_count(), pragma_page_size()";
 
-const SCHEMA: &str = "SELECT max(version) FROM schema_version";
+pub(super) const SCHEMA: &str = "SELECT max(version) FROM schema_version";
 
 /// Everything that the analysis server stores, in one SQLite file.
 pub struct SqliteStore {
@@ -176,7 +176,7 @@ fn readers(options: SqliteConnectOptions) -> SqlitePool {
 
 /// Creates the file if it does not exist, and makes it readable by its owner only; SQLite gives the same
 /// mode to the files beside it.
-fn private_file(path: &Path) -> std::io::Result<()> {
+pub(super) fn private_file(path: &Path) -> std::io::Result<()> {
     const OWNER_ONLY: u32 = 0o600;
     let file = OpenOptions::new()
         .read(true)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// What the rows of a record and their index entries take beside its texts, on average.
-const ROWS_BYTES: usize = 700;
+pub(in crate::postgres) const ROWS_BYTES: usize = 700;
 
 /// A record ready to be inserted. The message and the cleaned text are escaped in place.
 pub(in crate::postgres) struct RecordRow {

@@ -18,7 +18,7 @@ const SESSIONS: &str = "
         AND ($3::uuid IS NULL OR application_id = $3)";
 
 /// Removes some records of the user.
-pub(super) async fn step(
+pub(in crate::postgres) async fn step(
     connection: &mut PgConnection,
     erasure: &Erasure,
 ) -> Result<Erased, StoreError> {

@@ -2,7 +2,7 @@
 
 pub(super) mod cleanup;
 mod delete;
-mod erasure;
+pub(super) mod erasure;
 mod retention;
 mod tombstones;
 pub(super) mod totals;

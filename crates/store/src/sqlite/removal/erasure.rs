@@ -20,7 +20,7 @@ const SESSIONS: &str = "
     WHERE user_id = ?1 AND (?2 IS NULL OR application_id = ?2)";
 
 /// Removes some records of the user, and overwrites their space in the file.
-pub(super) async fn step(
+pub(in crate::sqlite) async fn step(
     connection: &mut SqliteConnection,
     erasure: &Erasure,
 ) -> Result<Erased, StoreError> {

@@ -1,0 +1,50 @@
+//! Portable rows out of the database and into a new one.
+
+mod copy;
+mod positions;
+mod read;
+mod records;
+mod settings;
+mod write;
+
+use super::connect::Connector;
+use super::migrate;
+use super::store::PostgresStore;
+use crate::error::StoreError;
+use crate::transfer::{StoreReader, StoreWriter};
+use monitor_model::StoreSettings;
+
+impl PostgresStore {
+    /// The latest version of the schema.
+    pub const SCHEMA: i64 = migrate::MIGRATIONS.len() as i64;
+
+    /// A snapshot of the database, whether servers use it or not. They go on meanwhile; days that retention is to
+    /// drop stay until the snapshot is closed.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it cannot be reached, [`StoreError::OtherSchema`] when it has another schema
+    /// than this program's.
+    pub async fn reader(settings: &StoreSettings) -> Result<Box<dyn StoreReader>, StoreError> {
+        let connection = Connector::new(settings).connect_for_transfer().await?;
+        Ok(Box::new(read::Reader::open(connection).await?))
+    }
+
+    /// Fills an empty database, with a schema of this version, which has to be [`PostgresStore::SCHEMA`] or the one
+    /// before. Until the writer has finished, every version of this program refuses to open the database.
+    ///
+    /// # Errors
+    /// [`StoreError::NotEmpty`], [`StoreError::Unfinished`], or [`StoreError::Unavailable`].
+    pub async fn writer(
+        settings: &StoreSettings,
+        schema: i64,
+    ) -> Result<Box<dyn StoreWriter>, StoreError> {
+        let connection = Connector::new(settings).connect_for_transfer().await?;
+        let place = format!(
+            "the database {} of PostgreSQL at {}:{}",
+            settings.db, settings.host, settings.port
+        );
+        Ok(Box::new(
+            write::Writer::create(connection, schema, place).await?,
+        ))
+    }
+}

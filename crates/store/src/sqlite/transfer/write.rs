@@ -1,0 +1,303 @@
+//! Builds a new file from portable rows. The file is no store before it has its name, so nothing in it has to
+//! outlive a crash until then: one sync at the end is enough.
+
+use super::connect::connect;
+use crate::attachments::BlobHash;
+use crate::error::StoreError;
+use crate::removal::{Erased, Erasure};
+use crate::sql::chain;
+use crate::sqlite::migrate::{self, MIGRATIONS};
+use crate::sqlite::removal::erasure;
+use crate::sqlite::store::private_file;
+use crate::transfer::{Row, StoreWriter, Table, Value};
+use async_trait::async_trait;
+use sqlx::sqlite::{
+    SqliteArguments, SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
+};
+use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Page cache in KiB; SQLite takes a negative number for KiB. Indexes are built with it.
+const CACHE: &str = "-65536";
+/// What is derived from the records from position ?1 to before position ?2.
+const DERIVED: &str = include_str!("derived.sql");
+const LINKED: &str = "SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?1 AND links > 0)";
+
+pub(super) struct Writer {
+    path: PathBuf,
+    connection: SqliteConnection,
+    /// The position of the next record.
+    next_seq: i64,
+}
+
+impl Writer {
+    pub(super) async fn create(path: &Path, schema: i64) -> Result<Self, StoreError> {
+        let failed = |reason: String| StoreError::File {
+            path: path.into(),
+            reason,
+        };
+        if path.exists() {
+            return Err(failed("it exists already".to_owned()));
+        }
+        private_file(path).map_err(|error| failed(error.to_string()))?;
+        let options = SqliteConnectOptions::new()
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Off)
+            .auto_vacuum(SqliteAutoVacuum::Incremental)
+            .foreign_keys(false)
+            .pragma("cache_size", CACHE);
+        let mut connection = connect(path, options).await?;
+        let count = usize::try_from(schema).unwrap_or(0).min(MIGRATIONS.len());
+        migrate::apply(&mut connection, &MIGRATIONS[..count]).await?;
+        // A policy that was accepted once and is a contradiction now comes back as it was.
+        let settings = "PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = ON";
+        sqlx::raw_sql(settings).execute(&mut connection).await?;
+        Ok(Self {
+            path: path.into(),
+            connection,
+            next_seq: 1,
+        })
+    }
+}
+
+#[async_trait]
+impl StoreWriter for Writer {
+    async fn write(&mut self, table: Table, rows: Vec<Row>) -> Result<(), StoreError> {
+        let mut transaction = self.connection.begin().await?;
+        match table {
+            Table::State => set_state(&mut transaction, &rows).await?,
+            Table::Applications => insert_applications(&mut transaction, &rows).await?,
+            Table::Records => {
+                let first = self.next_seq;
+                self.next_seq += rows.len() as i64;
+                insert_records(&mut transaction, &rows, first).await?;
+            }
+            Table::RemovedNumbers => {
+                let removed = rows.iter().filter_map(Row::numbers).collect();
+                chain::leave_stubs(&mut *transaction, removed).await?;
+            }
+            Table::Attachments => insert_attachments(&mut transaction, &rows).await?,
+            plain => {
+                let sql = insert_sql(plain);
+                for row in &rows {
+                    let query = sqlx::query(AssertSqlSafe(sql.clone()));
+                    bind(query, row.values()).execute(&mut *transaction).await?;
+                }
+            }
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn count(&mut self, table: Table) -> Result<u64, StoreError> {
+        let sql = format!("SELECT count(*) FROM {}", name(table));
+        // Composed of constants.
+        let query = sqlx::query_scalar(AssertSqlSafe(sql));
+        let count: i64 = query.fetch_one(&mut self.connection).await?;
+        Ok(count.unsigned_abs())
+    }
+
+    async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError> {
+        let mut sum = Erased::default();
+        for erasure in erasures {
+            loop {
+                let mut transaction = self.connection.begin().await?;
+                let step = erasure::step(&mut transaction, erasure).await?;
+                transaction.commit().await?;
+                sum.records += step.records;
+                sum.attachments += step.attachments;
+                if step.records == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    async fn is_linked(&mut self, hash: BlobHash) -> Result<bool, StoreError> {
+        let query = sqlx::query_scalar(LINKED).bind(hash.0.to_vec());
+        Ok(query.fetch_one(&mut self.connection).await?)
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+        let sql = "DELETE FROM blobs WHERE links = 0";
+        sqlx::raw_sql(sql).execute(&mut self.connection).await?;
+        let checked: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+            .fetch_one(&mut self.connection)
+            .await?;
+        if checked != "ok" {
+            return Err(self.failed("it was not written whole".to_owned()));
+        }
+        // Leaves the log empty, and the connection that closes last removes it.
+        let sql = "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)";
+        sqlx::raw_sql(sql).execute(&mut self.connection).await?;
+        self.connection.close().await?;
+        let synced = File::open(&self.path).and_then(|file| file.sync_all());
+        synced.map_err(|error| StoreError::File {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    async fn abort(self: Box<Self>) {
+        // Its caller removes the file.
+        let _ = self.connection.close().await;
+    }
+}
+
+impl Writer {
+    fn failed(&self, reason: String) -> StoreError {
+        StoreError::File {
+            path: self.path.clone(),
+            reason,
+        }
+    }
+}
+
+/// The database's table of a portable one.
+fn name(table: Table) -> &'static str {
+    match table {
+        Table::Tombstones => "erased_users",
+        Table::State => "settings_changes",
+        Table::RemovedNumbers => "chain_stubs",
+        same => same.name(),
+    }
+}
+
+/// Inserts a row whose columns are those of the portable one.
+fn insert_sql(table: Table) -> String {
+    let columns = table.columns().iter().map(|column| column.name);
+    let mut columns: Vec<&str> = columns.collect();
+    let mut places = vec!["?"; columns.len()];
+    if table == Table::Blobs {
+        // Nobody holds a ticket: these bytes have their links.
+        columns.push("ticket");
+        places.push("0");
+    }
+    format!(
+        "INSERT INTO {} ({}) VALUES ({})",
+        name(table),
+        columns.join(", "),
+        places.join(", ")
+    )
+}
+
+type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
+
+fn bind<'q>(query: Query<'q>, values: &[Value]) -> Query<'q> {
+    values
+        .iter()
+        .cloned()
+        .fold(query, |query, value| match value {
+            Value::Null => query.bind(None::<i64>),
+            Value::Number(number) => query.bind(number),
+            Value::Flag(flag) => query.bind(flag),
+            Value::Id(id) => query.bind(id),
+            Value::Bytes(bytes) => query.bind(bytes),
+            Value::Text(text) => query.bind(text),
+        })
+}
+
+async fn set_state(connection: &mut SqliteConnection, rows: &[Row]) -> Result<(), StoreError> {
+    for row in rows {
+        let query = sqlx::query("UPDATE settings_changes SET tokens_made = max(tokens_made, ?1)");
+        let query = query.bind(row.flag("tokens_made"));
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Triggers count the policy's first version; the counts of before replace them.
+async fn insert_applications(
+    connection: &mut SqliteConnection,
+    rows: &[Row],
+) -> Result<(), StoreError> {
+    let sql = insert_sql(Table::Applications);
+    for row in rows {
+        let query = bind(sqlx::query(AssertSqlSafe(sql.clone())), row.values());
+        let inserted = query.execute(&mut *connection).await;
+        inserted.map_err(|error| refused_application(row, error.into()))?;
+        let counts =
+            "UPDATE applications SET policy_version = ?2, policy_updated_at_ms = ?3 WHERE id = ?1";
+        sqlx::query(counts)
+            .bind(row.required_id("id")?)
+            .bind(row.required("policy_version")?)
+            .bind(row.required("policy_updated_at_ms")?)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Names the application whose policy the schema does not know.
+fn refused_application(row: &Row, error: StoreError) -> StoreError {
+    match (error, row.id("id")) {
+        (StoreError::Refused(reason), Some(id)) => {
+            StoreError::Refused(format!("the policy of application {id}: {reason}"))
+        }
+        (error, _) => error,
+    }
+}
+
+async fn insert_records(
+    connection: &mut SqliteConnection,
+    rows: &[Row],
+    first: i64,
+) -> Result<(), StoreError> {
+    let columns: Vec<&str> = Table::Records.columns().iter().map(|it| it.name).collect();
+    let record: Vec<&str> = columns
+        .iter()
+        .copied()
+        .filter(|it| !BODY.contains(it))
+        .collect();
+    let records = seq_insert("records", &record);
+    let texts = seq_insert("record_bodies", &BODY);
+    for (seq, row) in (first..).zip(rows) {
+        for (sql, names) in [(&records, &record[..]), (&texts, &BODY)] {
+            let values: Vec<Value> = names.iter().map(|name| row.value(name).clone()).collect();
+            let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(seq);
+            bind(query, &values).execute(&mut *connection).await?;
+        }
+    }
+    // A cached statement holds what was bound to it last.
+    connection.clear_cached_statements().await?;
+    let derived = sqlx::query(DERIVED)
+        .bind(first)
+        .bind(first + rows.len() as i64);
+    derived.execute(connection).await?;
+    Ok(())
+}
+
+/// The columns of a record that are in `record_bodies`.
+const BODY: [&str; 6] = [
+    "message",
+    "cleaned_text",
+    "entities",
+    "additional_parameters",
+    "answer",
+    "inline_rules",
+];
+
+fn seq_insert(table: &str, columns: &[&str]) -> String {
+    format!(
+        "INSERT INTO {table} (seq, {}) VALUES (?{})",
+        columns.join(", "),
+        ", ?".repeat(columns.len())
+    )
+}
+
+/// A schema that knows one name of a file in a record keeps the first one.
+async fn insert_attachments(
+    connection: &mut SqliteConnection,
+    rows: &[Row],
+) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
+        SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM records WHERE id = ?1
+        ON CONFLICT DO NOTHING";
+    for row in rows {
+        let query = bind(sqlx::query(INSERT), row.values());
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The tables and columns of a store in its portable form. A later version may add a column, which older archives
+//! lack; it changes none.
+
+/// A table of the portable form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Table {
+    /// What is known of the store as a whole.
+    State,
+    /// Erased users.
+    Tombstones,
+    /// Applications with their rules and policies, in the order in which they were added.
+    Applications,
+    /// Earlier versions of them.
+    ApplicationVersions,
+    /// Access tokens, by the hash of their values.
+    Tokens,
+    /// People.
+    Accounts,
+    /// What other servers call them.
+    Identities,
+    /// Filters that they saved.
+    SavedFilters,
+    /// The audit log.
+    Audit,
+    /// Records with their texts, in the order of receipt.
+    Records,
+    /// Sessions.
+    Sessions,
+    /// Statistics by day.
+    Statistics,
+    /// Entity types by day.
+    StatisticsTypes,
+    /// Traffic by hour.
+    Traffic,
+    /// Entity types by hour.
+    TrafficTypes,
+    /// Gateways that gave numbers to their records.
+    ChainGateways,
+    /// Numbers that arrived.
+    ChainRuns,
+    /// Numbers that a gateway is not sure of.
+    ChainCuts,
+    /// Numbers whose records were removed.
+    ChainStubs,
+    /// Numbers of records that are about to be removed, with their application; they become stubs.
+    RemovedNumbers,
+    /// Stored bytes of files.
+    Blobs,
+    /// Files of records.
+    Attachments,
+}
+
+/// How a column's value is stored, read and written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// An integer of 64 bits.
+    Number,
+    /// Yes or no.
+    Flag,
+    /// A UUID.
+    Id,
+    /// Bytes, such as a hash.
+    Bytes,
+    /// A text of any characters.
+    Text,
+    /// A text that every engine stores as it is: a word of the program, or a JSON document.
+    Word,
+    /// `pre` or `post`.
+    Stage,
+    /// A JSON document whose strings have any characters.
+    Document,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name, in archives too.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: ColumnKind,
+}
+
+/// Names of columns, by their kind.
+macro_rules! columns {
+    ($($kind:ident: $($name:literal)+;)+) => {
+        &[$($(Column { name: $name, kind: ColumnKind::$kind },)+)+]
+    };
+}
+
+impl Table {
+    /// Every table in the order in which it is read and written: a row comes after those that it refers to.
+    pub const ALL: [Self; 22] = [
+        Self::State,
+        Self::Tombstones,
+        Self::Applications,
+        Self::ApplicationVersions,
+        Self::Tokens,
+        Self::Accounts,
+        Self::Identities,
+        Self::SavedFilters,
+        Self::Audit,
+        Self::Records,
+        Self::Sessions,
+        Self::Statistics,
+        Self::StatisticsTypes,
+        Self::Traffic,
+        Self::TrafficTypes,
+        Self::ChainGateways,
+        Self::ChainRuns,
+        Self::ChainCuts,
+        Self::ChainStubs,
+        Self::RemovedNumbers,
+        Self::Blobs,
+        Self::Attachments,
+    ];
+
+    /// Its name in archives.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::Tombstones => "tombstones",
+            Self::Applications => "applications",
+            Self::ApplicationVersions => "application_versions",
+            Self::Tokens => "tokens",
+            Self::Accounts => "accounts",
+            Self::Identities => "identities",
+            Self::SavedFilters => "saved_filters",
+            Self::Audit => "audit",
+            Self::Records => "records",
+            Self::Sessions => "sessions",
+            Self::Statistics => "statistics",
+            Self::StatisticsTypes => "statistics_types",
+            Self::Traffic => "traffic",
+            Self::TrafficTypes => "traffic_types",
+            Self::ChainGateways => "chain_gateways",
+            Self::ChainRuns => "chain_runs",
+            Self::ChainCuts => "chain_cuts",
+            Self::ChainStubs => "chain_stubs",
+            Self::RemovedNumbers => "removed_numbers",
+            Self::Blobs => "blobs",
+            Self::Attachments => "attachments",
+        }
+    }
+
+    /// The table of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
+    }
+
+    /// Whether a database has a row for each row of this table; others are merged there.
+    pub fn is_counted(self) -> bool {
+        !matches!(self, Self::State | Self::ChainStubs | Self::RemovedNumbers)
+    }
+
+    /// Its columns.
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Self::State => columns! { Flag: "tokens_made"; },
+            Self::Tombstones => columns! {
+                Id: "id"; Bytes: "user_hash"; Id: "application_id"; Number: "at_ms";
+            },
+            Self::Applications => columns! {
+                Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version";
+                Document: "rules"; Word: "policy";
+                Number: "policy_version" "policy_updated_at_ms" "updated_at_ms"; Text: "changed_by";
+            },
+            Self::ApplicationVersions => columns! {
+                Id: "application_id"; Number: "version"; Text: "name" "description"; Document: "rules";
+                Word: "policy"; Number: "changed_at_ms"; Text: "changed_by";
+            },
+            Self::Tokens => columns! {
+                Id: "id"; Text: "name"; Bytes: "hash"; Number: "scopes"; Id: "application_id";
+                Number: "created_at_ms" "expires_at_ms" "revoked_at_ms" "last_used_at_ms";
+            },
+            Self::Accounts => columns! {
+                Id: "id"; Word: "name" "role"; Id: "application_id"; Word: "password";
+                Number: "created_at_ms" "disabled_at_ms" "signed_in_at_ms";
+            },
+            Self::Identities => columns! { Word: "issuer" "subject"; Id: "account_id"; },
+            Self::SavedFilters => columns! {
+                Id: "id" "account_id"; Word: "name" "query"; Flag: "is_shared"; Number: "created_at_ms";
+            },
+            Self::Audit => columns! {
+                Number: "seq" "at_ms"; Text: "actor"; Id: "token_id"; Text: "action" "target";
+                Id: "application_id"; Word: "details";
+            },
+            Self::Records => RECORDS,
+            Self::Sessions => columns! {
+                Id: "application_id"; Text: "session_id" "user_id";
+                Number: "first_ms" "last_ms" "messages" "flagged" "tokens";
+            },
+            Self::Statistics => columns! {
+                Id: "application_id"; Number: "day"; Stage: "stage";
+                Number: "messages" "flagged_guardrails" "flagged_custom_policy" "flagged_dataclean" "blocked"
+                    "failed" "tokens" "total_us" "max_us";
+            },
+            Self::StatisticsTypes => columns! {
+                Id: "application_id"; Number: "day"; Stage: "stage"; Text: "kind"; Number: "finds";
+            },
+            Self::Traffic => columns! {
+                Id: "application_id";
+                Number: "hour" "prompts" "answers" "flagged_guardrails" "flagged_custom_policy"
+                    "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us";
+            },
+            Self::TrafficTypes => columns! {
+                Id: "application_id"; Number: "hour"; Text: "kind"; Number: "finds";
+            },
+            Self::ChainGateways => columns! { Id: "gateway"; Number: "repeats" "latest_ms"; },
+            Self::ChainRuns => columns! {
+                Id: "gateway"; Number: "first" "last"; Bytes: "previous" "link";
+            },
+            Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => columns! {
+                Id: "gateway"; Number: "first" "last";
+            },
+            Self::Blobs => columns! { Bytes: "sha256"; Number: "size"; },
+            Self::Attachments => columns! {
+                Id: "record_id"; Bytes: "sha256"; Text: "name" "type"; Number: "size"; Flag: "kept";
+                Word: "findings"; Number: "attached_at_ms";
+            },
+        }
+    }
+
+    /// The place of a column among [`Table::columns`].
+    pub(crate) fn place(self, column: &str) -> Option<usize> {
+        let mut columns = self.columns().iter();
+        columns.position(|known| known.name == column)
+    }
+}
+
+/// `bytes` counts texts, lists and files, without what an engine's rows and indexes take.
+const RECORDS: &[Column] = columns! {
+    Id: "id" "application_id"; Stage: "stage"; Text: "exchange_id" "user_id" "session_id";
+    Number: "created_at_ms" "rules_version"; Word: "status";
+    Flag: "flagged_guardrails" "flagged_custom_policy" "flagged_dataclean"; Number: "token_count";
+    Word: "severity" "types"; Flag: "failed" "incomplete" "blocked"; Number: "total_us" "bytes";
+    Id: "chain_gateway"; Number: "chain_sequence"; Text: "message" "cleaned_text";
+    Word: "entities" "additional_parameters" "answer" "inline_rules";
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_of_tables_and_columns_are_unique_and_found_again() {
+        let names: HashSet<_> = Table::ALL.iter().map(|table| table.name()).collect();
+        assert_eq!(names.len(), Table::ALL.len());
+        for table in Table::ALL {
+            assert_eq!(Table::named(table.name()), Some(table));
+            for (place, column) in table.columns().iter().enumerate() {
+                assert_eq!(table.place(column.name), Some(place), "{table:?}");
+            }
+        }
+        assert_eq!(Table::named("sign_ins"), None);
+        assert!(Table::ALL.is_sorted());
+    }
+}

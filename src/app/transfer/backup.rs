@@ -1,0 +1,178 @@
+//! `monitor backup`: the spool, then a snapshot of the store, then the files that it names. In this order nothing is
+//! missed: a record that leaves the spool meanwhile is in the snapshot, and a file is there before its link is.
+
+use super::archive::manifest::{About, Content, Counts, FORMAT};
+use super::archive::reader::ArchiveReader;
+use super::archive::writer::ArchiveWriter;
+use super::moment::{moment, now_ms};
+use super::place::PartialFile;
+use super::sinks::{ArchiveSink, FileSink};
+use super::source;
+use super::staged_spool::StagedSpool;
+use crate::analysis::open_blobs;
+use crate::app::process::runtime::backend_runtime;
+use crate::config::key_file::{self, FileKey, Owners};
+use crate::config::{Role, Settings};
+use anyhow::{Context, Result, anyhow};
+use monitor_model::GATEWAY_VERSION;
+use monitor_store::Table;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// What to back up, and where to.
+#[derive(Debug)]
+pub struct BackupRequest {
+    /// The archive to write.
+    pub file: PathBuf,
+    /// Encrypts it with the key in this file.
+    pub key_file: Option<PathBuf>,
+    /// Only the tombstones of erased users.
+    pub erasures_only: bool,
+}
+
+/// Writes an archive of the configured store and checks it; gives what to print. A running server goes on.
+///
+/// # Errors
+/// When something cannot be read or written, or the archive does not hold what was written. Then there is none.
+pub fn backup(settings: &Settings, role: Role, request: &BackupRequest) -> Result<String> {
+    let key = read_key(request.key_file.as_deref(), &settings.data_dir)?;
+    let (partial, file) = PartialFile::begin(&request.file)?;
+    let spool = match role == Role::All && !request.erasures_only {
+        true => Some(StagedSpool::copy(settings, &request.file)?),
+        false => None,
+    };
+    let writing = write(settings, request, key.as_ref(), file, spool.as_ref());
+    let written = backend_runtime()?.block_on(writing)?;
+    eprintln!("checking what was written");
+    let read = ArchiveReader::open(partial.path(), key.as_ref())?.read(|_| Ok(()))?;
+    if read != written.counts {
+        return Err(anyhow!("the archive does not hold what was written to it"));
+    }
+    partial.publish()?;
+    Ok(written.text(settings, request, spool.as_ref()))
+}
+
+/// The key of an archive.
+pub(super) fn read_key(file: Option<&Path>, data_dir: &Path) -> Result<Option<FileKey>> {
+    let key = file.map(|file| key_file::read(file, Owners::of_folder(data_dir)));
+    let key = key
+        .transpose()
+        .map_err(|error| anyhow!("--key-file: {error}"))?;
+    Ok(key)
+}
+
+/// What was written.
+struct Written {
+    counts: Counts,
+    at_ms: i64,
+    missing: u64,
+    damaged: u64,
+}
+
+async fn write(
+    settings: &Settings,
+    request: &BackupRequest,
+    key: Option<&FileKey>,
+    file: File,
+    spool: Option<&StagedSpool>,
+) -> Result<Written> {
+    let mut reader = source::open(settings).await?;
+    let about = About {
+        format: FORMAT,
+        content: match request.erasures_only {
+            true => Content::Erasures,
+            false => Content::Everything,
+        },
+        version: GATEWAY_VERSION.to_owned(),
+        store: reader.kind().to_owned(),
+        schema: reader.schema(),
+        at_ms: now_ms(),
+    };
+    let shown = request.file.display();
+    let unwritten = || format!("{shown} cannot be written");
+    let archive = ArchiveWriter::begin(file, key, &about).with_context(unwritten)?;
+    let expected = reader.records().await?;
+    let mut tables = ArchiveSink::new(archive, expected);
+    let wanted = Table::ALL
+        .into_iter()
+        .filter(|table| !request.erasures_only || *table == Table::Tombstones);
+    for table in wanted {
+        reader
+            .read(table, &mut tables)
+            .await
+            .with_context(unwritten)?;
+    }
+    let (mut archive, mut missing, mut damaged) = (tables.end(), 0, 0);
+    if !request.erasures_only {
+        let blobs = open_blobs(&settings.analysis, &settings.data_dir)?;
+        let mut files = FileSink::new(archive, blobs);
+        reader
+            .read(Table::Blobs, &mut files)
+            .await
+            .with_context(unwritten)?;
+        (missing, damaged) = (files.missing, files.damaged);
+        archive = files.end();
+    }
+    reader.close().await;
+    if let Some(spool) = spool {
+        spool
+            .write(&mut archive, key.is_some())
+            .with_context(unwritten)?;
+    }
+    let counts = archive.finish().with_context(unwritten)?;
+    Ok(Written {
+        counts,
+        at_ms: about.at_ms,
+        missing,
+        damaged,
+    })
+}
+
+impl Written {
+    fn text(
+        &self,
+        settings: &Settings,
+        request: &BackupRequest,
+        spool: Option<&StagedSpool>,
+    ) -> String {
+        let mut text = format!(
+            "{} written and checked\n{}",
+            request.file.display(),
+            self.counts
+        );
+        let _ = writeln!(text, "snapshot at: {}", moment(self.at_ms));
+        if let Some(StagedSpool { copied, .. }) = spool {
+            let _ = writeln!(text, "records that wait in the spool: {}", copied.records);
+            if copied.unreadable > 0 {
+                let unreadable = copied.unreadable;
+                let _ = writeln!(
+                    text,
+                    "note: {unreadable} parts of the spool cannot be read and are not in it (`monitor spool status`)"
+                );
+            }
+        }
+        if self.missing > 0 {
+            let _ = writeln!(
+                text,
+                "note: {} files were removed meanwhile, or are missing from the storage of files",
+                self.missing
+            );
+        }
+        if self.damaged > 0 {
+            let _ = writeln!(
+                text,
+                "note: {} files are damaged in the storage of files; a restore leaves them out",
+                self.damaged
+            );
+        }
+        let encryption = &settings.gateway.spool.encryption;
+        if spool.is_some() && request.key_file.is_none() && encryption.key_file.is_some() {
+            text.push_str(
+                "note: the keys of the spool are in encrypted backups only: keep the files that \
+                 spool.encryption names, or name a --key-file\n",
+            );
+        }
+        text
+    }
+}

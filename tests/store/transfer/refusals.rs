@@ -1,0 +1,139 @@
+//! What is refused, with the thing, the limit and the way out; and that nothing is left behind.
+
+use super::{arg, monitor};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use support::postgres::Postgres;
+use support::stack::Folder;
+
+/// A data folder with a store, and an archive of it.
+fn a_backup() -> (Arc<Folder>, PathBuf, PathBuf) {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    monitor(&["token", "list"], &data, None).done();
+    let archive = folder.path().join("backup");
+    monitor(&["backup", arg(&archive)], &data, None).done();
+    (folder, data, archive)
+}
+
+/// Names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_backup_is_never_written_over_and_a_failed_one_leaves_nothing() {
+    let (folder, data, archive) = a_backup();
+    let before = std::fs::read(&archive).unwrap();
+    let said = monitor(&["backup", arg(&archive)], &data, None).refused();
+    assert!(
+        said.contains("not written over") && said.contains("name another file"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read(&archive).unwrap(), before);
+    let missing = folder.path().join("other");
+    let said = monitor(&["backup", arg(&folder.path().join("b"))], &missing, None).refused();
+    assert!(said.contains("monitor.db"), "{said}");
+    let nowhere = folder.path().join("no/such/folder/b");
+    monitor(&["backup", arg(&nowhere)], &data, None).refused();
+    assert_eq!(names(folder.path()), ["backup", "data"]);
+}
+
+#[test]
+fn a_restore_refuses_whatever_is_not_empty() {
+    let (folder, data, archive) = a_backup();
+    let said = monitor(&["restore", arg(&archive)], &data, None).refused();
+    assert!(
+        said.contains("monitor.db exists") && said.contains("--data-dir"),
+        "{said}"
+    );
+    for (place, advice) in [
+        ("blobs/aa/file", "attached files"),
+        ("spool/1.seg", "spool's folder"),
+    ] {
+        let target = folder.path().join(format!("with {}", &place[..5]));
+        std::fs::create_dir_all(target.join(place).parent().unwrap()).unwrap();
+        std::fs::write(target.join(place), "x").unwrap();
+        let said = monitor(&["restore", arg(&archive)], &target, None).refused();
+        assert!(
+            said.contains(advice) && said.contains("not empty"),
+            "{said}"
+        );
+        assert_eq!(names(&target), [&place[..5]]);
+        assert_eq!(std::fs::read(target.join(place)).unwrap(), b"x");
+    }
+}
+
+#[test]
+fn what_is_no_archive_to_restore_is_refused_and_nothing_is_made() {
+    let (folder, data, archive) = a_backup();
+    let [erasures, target] = ["erasures", "target"].map(|name| folder.path().join(name));
+    monitor(&["backup", arg(&erasures), "--erasures-only"], &data, None).done();
+    let said = monitor(&["restore", arg(&erasures)], &target, None).refused();
+    assert!(
+        said.contains("erasures only") && said.contains("--erasures"),
+        "{said}"
+    );
+    let said = monitor(&["restore", arg(&archive), "--schema", "3"], &target, None).refused();
+    assert!(
+        said.contains("--schema 3") && said.contains("program of that version"),
+        "{said}"
+    );
+    let said = monitor(&["restore", arg(&data.join("monitor.db"))], &target, None).refused();
+    assert!(said.contains("damaged or not complete"), "{said}");
+    let missing = folder.path().join("missing");
+    assert!(
+        monitor(&["restore", arg(&missing)], &target, None)
+            .refused()
+            .contains("missing")
+    );
+    assert!(!target.exists() || names(&target).is_empty());
+    let said = monitor(&["restore", arg(&archive), "--check"], &target, None).done();
+    assert!(
+        said.contains("is complete") && said.contains("tokens: 1"),
+        "{said}"
+    );
+    assert!(!target.join("monitor.db").exists());
+}
+
+#[test]
+fn a_copy_without_a_database_to_copy_to_is_refused() {
+    let (_folder, data, _) = a_backup();
+    let said = monitor(&["copy"], &data, None).refused();
+    assert!(
+        said.contains("STORE_DB") && said.contains("monitor.db"),
+        "{said}"
+    );
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_database_that_is_not_empty_is_refused_and_stays_as_it_is() {
+    let (folder, data, archive) = a_backup();
+    let server = Postgres::start();
+    let database = server.database();
+    database.add(
+        "4b0c1f8e-98a5-4f6e-9d57-0f2f6a5f0c11",
+        r#"{"app_mode":"async"}"#,
+    );
+    let target = folder.path().join("target");
+    for args in [
+        vec!["restore", arg(&archive)],
+        vec!["copy", "--from", arg(&data)],
+    ] {
+        let mut args = args;
+        let file = data.join("monitor.db");
+        if args[0] == "copy" {
+            args[2] = arg(&file);
+        }
+        let said = monitor(&args, &target, Some(&database)).refused();
+        assert!(said.contains("not empty (it has applications)"), "{said}");
+        assert!(said.contains("STORE_DB"), "{said}");
+    }
+    assert_eq!(database.query("SELECT count(*) FROM applications"), "1");
+    monitor(&["migrate"], &target, Some(&database)).done();
+}
