@@ -14,7 +14,6 @@ mod spool;
 mod store;
 mod time;
 mod token;
-mod transfer;
 mod user;
 
 pub use failure::Failure;
@@ -34,8 +33,8 @@ use scan::ScanArgs;
 use serve::{AnalysisArgs, GatewayArgs, launch};
 use spool::SpoolCommand;
 use store::StoreArgs;
+use store::transfer::{self, BackupArgs, CopyArgs, RestoreArgs};
 use token::TokenCommand;
-use transfer::{BackupArgs, CopyArgs, RestoreArgs};
 use user::UserCommand;
 
 /// Monitors the traffic of language models: a gateway in front of a model server, and an analysis API

@@ -1,5 +1,7 @@
 //! Which store a command works on, and `monitor migrate`.
 
+pub(super) mod transfer;
+
 use super::failure::Failure;
 use super::load::{file_or_variable, load};
 use super::output::print;

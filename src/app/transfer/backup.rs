@@ -15,7 +15,7 @@ use crate::config::key_file::{self, FileKey, Owners};
 use crate::config::{Role, Settings};
 use anyhow::{Context, Result, anyhow};
 use monitor_model::GATEWAY_VERSION;
-use monitor_store::Table;
+use monitor_store::{StoreReader, Table};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,9 @@ pub fn backup(settings: &Settings, role: Role, request: &BackupRequest) -> Resul
         false => None,
     };
     let writing = write(settings, request, key.as_ref(), file, spool.as_ref());
-    let written = backend_runtime()?.block_on(writing)?;
+    let written = backend_runtime()?.block_on(writing);
+    let unwritten = || format!("{} is not written", request.file.display());
+    let written = written.with_context(unwritten)?;
     eprintln!("checking what was written");
     let read = ArchiveReader::open(partial.path(), key.as_ref())?.read(|_| Ok(()))?;
     if read != written.counts {
@@ -78,7 +80,37 @@ async fn write(
     spool: Option<&StagedSpool>,
 ) -> Result<Written> {
     let mut reader = source::open(settings).await?;
-    let about = About {
+    let about = about(&*reader, request);
+    let mut archive = ArchiveWriter::begin(file, key, &about)?;
+    let expected = reader.records().await?;
+    let mut tables = ArchiveSink::new(archive, expected);
+    let wanted = |table: &Table| !request.erasures_only || *table == Table::Tombstones;
+    for table in Table::ALL.into_iter().filter(wanted) {
+        reader.read(table, &mut tables).await?;
+    }
+    archive = tables.end();
+    let (mut missing, mut damaged) = (0, 0);
+    if !request.erasures_only {
+        let blobs = open_blobs(&settings.analysis, &settings.data_dir)?;
+        let mut files = FileSink::new(archive, blobs);
+        reader.read(Table::Blobs, &mut files).await?;
+        (missing, damaged) = (files.missing, files.damaged);
+        archive = files.end();
+    }
+    reader.close().await;
+    if let Some(spool) = spool {
+        spool.write(&mut archive, key.is_some())?;
+    }
+    Ok(Written {
+        counts: archive.finish()?,
+        at_ms: about.at_ms,
+        missing,
+        damaged,
+    })
+}
+
+fn about(reader: &dyn StoreReader, request: &BackupRequest) -> About {
+    About {
         format: FORMAT,
         content: match request.erasures_only {
             true => Content::Erasures,
@@ -88,45 +120,7 @@ async fn write(
         store: reader.kind().to_owned(),
         schema: reader.schema(),
         at_ms: now_ms(),
-    };
-    let shown = request.file.display();
-    let unwritten = || format!("{shown} cannot be written");
-    let archive = ArchiveWriter::begin(file, key, &about).with_context(unwritten)?;
-    let expected = reader.records().await?;
-    let mut tables = ArchiveSink::new(archive, expected);
-    let wanted = Table::ALL
-        .into_iter()
-        .filter(|table| !request.erasures_only || *table == Table::Tombstones);
-    for table in wanted {
-        reader
-            .read(table, &mut tables)
-            .await
-            .with_context(unwritten)?;
     }
-    let (mut archive, mut missing, mut damaged) = (tables.end(), 0, 0);
-    if !request.erasures_only {
-        let blobs = open_blobs(&settings.analysis, &settings.data_dir)?;
-        let mut files = FileSink::new(archive, blobs);
-        reader
-            .read(Table::Blobs, &mut files)
-            .await
-            .with_context(unwritten)?;
-        (missing, damaged) = (files.missing, files.damaged);
-        archive = files.end();
-    }
-    reader.close().await;
-    if let Some(spool) = spool {
-        spool
-            .write(&mut archive, key.is_some())
-            .with_context(unwritten)?;
-    }
-    let counts = archive.finish().with_context(unwritten)?;
-    Ok(Written {
-        counts,
-        at_ms: about.at_ms,
-        missing,
-        damaged,
-    })
 }
 
 impl Written {
@@ -136,43 +130,48 @@ impl Written {
         request: &BackupRequest,
         spool: Option<&StagedSpool>,
     ) -> String {
+        let (file, at) = (request.file.display(), moment(self.at_ms));
         let mut text = format!(
-            "{} written and checked\n{}",
-            request.file.display(),
+            "{file} written and checked\n{}snapshot at: {at}\n",
             self.counts
         );
-        let _ = writeln!(text, "snapshot at: {}", moment(self.at_ms));
         if let Some(StagedSpool { copied, .. }) = spool {
             let _ = writeln!(text, "records that wait in the spool: {}", copied.records);
-            if copied.unreadable > 0 {
-                let unreadable = copied.unreadable;
-                let _ = writeln!(
-                    text,
-                    "note: {unreadable} parts of the spool cannot be read and are not in it (`monitor spool status`)"
-                );
-            }
         }
-        if self.missing > 0 {
-            let _ = writeln!(
-                text,
-                "note: {} files were removed meanwhile, or are missing from the storage of files",
-                self.missing
-            );
-        }
-        if self.damaged > 0 {
-            let _ = writeln!(
-                text,
-                "note: {} files are damaged in the storage of files; a restore leaves them out",
-                self.damaged
-            );
-        }
-        let encryption = &settings.gateway.spool.encryption;
-        if spool.is_some() && request.key_file.is_none() && encryption.key_file.is_some() {
-            text.push_str(
-                "note: the keys of the spool are in encrypted backups only: keep the files that \
-                 spool.encryption names, or name a --key-file\n",
-            );
+        for note in self.notes(settings, request, spool) {
+            let _ = writeln!(text, "note: {note}");
         }
         text
+    }
+
+    /// What a person should know of that is not in the archive.
+    fn notes(
+        &self,
+        settings: &Settings,
+        request: &BackupRequest,
+        spool: Option<&StagedSpool>,
+    ) -> Vec<String> {
+        let unreadable = spool.map_or(0, |spool| spool.copied.unreadable);
+        let has_keys = settings.gateway.spool.encryption.key_file.is_some();
+        let lacks_keys = spool.is_some() && has_keys && request.key_file.is_none();
+        let notes = [
+            (unreadable > 0).then(|| {
+                format!("{unreadable} parts of the spool cannot be read and are not in it (`monitor spool status`)")
+            }),
+            (self.missing > 0).then(|| {
+                let missing = self.missing;
+                format!("{missing} files were removed meanwhile, or are missing from the storage of files")
+            }),
+            (self.damaged > 0).then(|| {
+                let damaged = self.damaged;
+                format!("{damaged} files are damaged in the storage of files; a restore leaves them out")
+            }),
+            lacks_keys.then(|| {
+                "the keys of the spool are in encrypted backups only: keep the files that spool.encryption names, or \
+                 name a --key-file"
+                    .to_owned()
+            }),
+        ];
+        notes.into_iter().flatten().collect()
     }
 }

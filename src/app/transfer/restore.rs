@@ -17,7 +17,7 @@ use crate::app::process::runtime::backend_runtime;
 use crate::config::{Role, Settings};
 use crate::spool;
 use anyhow::{Context, Result, bail, ensure};
-use monitor_store::{PostgresStore, SqliteStore, StoreWriter};
+use monitor_store::{BlobHash, PostgresStore, SqliteStore, StoreWriter};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -28,7 +28,7 @@ use tokio::runtime::Runtime;
 /// What to restore.
 #[derive(Debug)]
 pub struct RestoreRequest {
-    /// The archive.
+    /// The archive to restore; it is read once, from front to back.
     pub file: PathBuf,
     /// The key of an encrypted one, and of the later ones.
     pub key_file: Option<PathBuf>,
@@ -88,7 +88,7 @@ pub fn restore(settings: &Settings, role: Role, request: &RestoreRequest) -> Res
         keys: Vec::new(),
         about: None,
         filled: None,
-        file: None,
+        takes_file: false,
     };
     let read = archive.read(|part| restoring.take(part));
     match read.and_then(|counts| restoring.settle().map(|()| counts)) {
@@ -205,7 +205,7 @@ struct Restoring {
     /// What was filled in, once all rows are there.
     filled: Option<Filled>,
     /// Whether the bytes that come next are of a file that somebody links to.
-    file: Option<bool>,
+    takes_file: bool,
 }
 
 impl Restoring {
@@ -227,21 +227,7 @@ impl Restoring {
                 hash,
                 is_first,
                 bytes,
-            } => {
-                self.settle()?;
-                if is_first {
-                    let linked = self.filling.writer().is_linked(hash);
-                    let linked = self.runtime.block_on(linked)?;
-                    self.file = Some(linked);
-                    if linked {
-                        self.runtime.block_on(self.files.begin_file(hash))?;
-                    }
-                }
-                match self.file {
-                    Some(true) => self.runtime.block_on(self.files.write(bytes)),
-                    _ => Ok(()),
-                }
-            }
+            } => self.restore_file(hash, is_first, bytes),
             Part::Spool {
                 name,
                 is_first,
@@ -257,6 +243,23 @@ impl Restoring {
             self.filled = Some(self.runtime.block_on(self.filling.settle())?);
         }
         Ok(())
+    }
+
+    /// Files that nobody links to any more are left out: those of users who were erased.
+    fn restore_file(&mut self, hash: BlobHash, is_first: bool, bytes: Vec<u8>) -> Result<()> {
+        self.settle()?;
+        if is_first {
+            let links = self.filling.writer().links(hash);
+            let is_linked = self.runtime.block_on(links)? > 0;
+            self.takes_file = is_linked;
+            if is_linked {
+                self.runtime.block_on(self.files.begin_file(hash))?;
+            }
+        }
+        match self.takes_file {
+            true => self.runtime.block_on(self.files.write(bytes)),
+            false => Ok(()),
+        }
     }
 
     fn restore_spool(&mut self, name: &str, is_first: bool, bytes: &[u8]) -> Result<()> {

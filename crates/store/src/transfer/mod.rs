@@ -89,8 +89,8 @@ pub trait StoreWriter: Send {
     /// After the last table: removes the records of these users with everything that belongs to them.
     async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError>;
 
-    /// Whether a record links to these bytes.
-    async fn is_linked(&mut self, hash: BlobHash) -> Result<bool, StoreError>;
+    /// How many records link to these bytes.
+    async fn links(&mut self, hash: BlobHash) -> Result<u64, StoreError>;
 
     /// Checks the store and makes it one that a server opens.
     async fn finish(self: Box<Self>) -> Result<(), StoreError>;

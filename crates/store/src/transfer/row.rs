@@ -12,17 +12,17 @@ use uuid::Uuid;
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing.
+    /// NULL, and a column that an older archive lacks.
     Null,
-    /// Of [`ColumnKind::Number`].
+    /// A value of a [`ColumnKind::Number`].
     Number(i64),
-    /// Of [`ColumnKind::Flag`].
+    /// A value of a [`ColumnKind::Flag`].
     Flag(bool),
-    /// Of [`ColumnKind::Id`].
+    /// A value of an [`ColumnKind::Id`].
     Id(Uuid),
-    /// Of [`ColumnKind::Bytes`].
+    /// A value of [`ColumnKind::Bytes`].
     Bytes(Vec<u8>),
-    /// Of every other kind.
+    /// A value of every other kind.
     Text(String),
 }
 

@@ -6,7 +6,7 @@
 pub enum Table {
     /// What is known of the store as a whole.
     State,
-    /// Erased users.
+    /// Tombstones of erased users, by the hash of their names.
     Tombstones,
     /// Applications with their rules and policies, in the order in which they were added.
     Applications,
@@ -14,7 +14,7 @@ pub enum Table {
     ApplicationVersions,
     /// Access tokens, by the hash of their values.
     Tokens,
-    /// People.
+    /// People who sign in to the web UI.
     Accounts,
     /// What other servers call them.
     Identities,
@@ -24,7 +24,7 @@ pub enum Table {
     Audit,
     /// Records with their texts, in the order of receipt.
     Records,
-    /// Sessions.
+    /// Sessions with their sums, which outlive single records.
     Sessions,
     /// Statistics by day.
     Statistics,
@@ -57,7 +57,7 @@ pub enum ColumnKind {
     Number,
     /// Yes or no.
     Flag,
-    /// A UUID.
+    /// A UUID, such as that of an application.
     Id,
     /// Bytes, such as a hash.
     Bytes,
@@ -152,71 +152,29 @@ impl Table {
         !matches!(self, Self::State | Self::ChainStubs | Self::RemovedNumbers)
     }
 
-    /// Its columns.
+    /// The columns of a row, in the order of its values.
     pub fn columns(self) -> &'static [Column] {
         match self {
-            Self::State => columns! { Flag: "tokens_made"; },
-            Self::Tombstones => columns! {
-                Id: "id"; Bytes: "user_hash"; Id: "application_id"; Number: "at_ms";
-            },
-            Self::Applications => columns! {
-                Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version";
-                Document: "rules"; Word: "policy";
-                Number: "policy_version" "policy_updated_at_ms" "updated_at_ms"; Text: "changed_by";
-            },
-            Self::ApplicationVersions => columns! {
-                Id: "application_id"; Number: "version"; Text: "name" "description"; Document: "rules";
-                Word: "policy"; Number: "changed_at_ms"; Text: "changed_by";
-            },
-            Self::Tokens => columns! {
-                Id: "id"; Text: "name"; Bytes: "hash"; Number: "scopes"; Id: "application_id";
-                Number: "created_at_ms" "expires_at_ms" "revoked_at_ms" "last_used_at_ms";
-            },
-            Self::Accounts => columns! {
-                Id: "id"; Word: "name" "role"; Id: "application_id"; Word: "password";
-                Number: "created_at_ms" "disabled_at_ms" "signed_in_at_ms";
-            },
-            Self::Identities => columns! { Word: "issuer" "subject"; Id: "account_id"; },
-            Self::SavedFilters => columns! {
-                Id: "id" "account_id"; Word: "name" "query"; Flag: "is_shared"; Number: "created_at_ms";
-            },
-            Self::Audit => columns! {
-                Number: "seq" "at_ms"; Text: "actor"; Id: "token_id"; Text: "action" "target";
-                Id: "application_id"; Word: "details";
-            },
+            Self::State => STATE,
+            Self::Tombstones => TOMBSTONES,
+            Self::Applications => APPLICATIONS,
+            Self::ApplicationVersions => APPLICATION_VERSIONS,
+            Self::Tokens => TOKENS,
+            Self::Accounts => ACCOUNTS,
+            Self::Identities => IDENTITIES,
+            Self::SavedFilters => SAVED_FILTERS,
+            Self::Audit => AUDIT,
             Self::Records => RECORDS,
-            Self::Sessions => columns! {
-                Id: "application_id"; Text: "session_id" "user_id";
-                Number: "first_ms" "last_ms" "messages" "flagged" "tokens";
-            },
-            Self::Statistics => columns! {
-                Id: "application_id"; Number: "day"; Stage: "stage";
-                Number: "messages" "flagged_guardrails" "flagged_custom_policy" "flagged_dataclean" "blocked"
-                    "failed" "tokens" "total_us" "max_us";
-            },
-            Self::StatisticsTypes => columns! {
-                Id: "application_id"; Number: "day"; Stage: "stage"; Text: "kind"; Number: "finds";
-            },
-            Self::Traffic => columns! {
-                Id: "application_id";
-                Number: "hour" "prompts" "answers" "flagged_guardrails" "flagged_custom_policy"
-                    "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us";
-            },
-            Self::TrafficTypes => columns! {
-                Id: "application_id"; Number: "hour"; Text: "kind"; Number: "finds";
-            },
-            Self::ChainGateways => columns! { Id: "gateway"; Number: "repeats" "latest_ms"; },
-            Self::ChainRuns => columns! {
-                Id: "gateway"; Number: "first" "last"; Bytes: "previous" "link";
-            },
-            Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => columns! {
-                Id: "gateway"; Number: "first" "last";
-            },
-            Self::Blobs => columns! { Bytes: "sha256"; Number: "size"; },
-            Self::Attachments => columns! {
-                Id: "record_id"; Bytes: "sha256"; Text: "name" "type"; Number: "size"; Flag: "kept";
-                Word: "findings"; Number: "attached_at_ms";
-            },
+            Self::Sessions => SESSIONS,
+            Self::Statistics => STATISTICS,
+            Self::StatisticsTypes => STATISTICS_TYPES,
+            Self::Traffic => TRAFFIC,
+            Self::TrafficTypes => TRAFFIC_TYPES,
+            Self::ChainGateways => CHAIN_GATEWAYS,
+            Self::ChainRuns => CHAIN_RUNS,
+            Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => SPAN,
+            Self::Blobs => BLOBS,
+            Self::Attachments => ATTACHMENTS,
         }
     }
 
@@ -227,6 +185,72 @@ impl Table {
     }
 }
 
+const STATE: &[Column] = columns! {
+    Flag: "tokens_made";
+};
+const TOMBSTONES: &[Column] = columns! {
+    Id: "id"; Bytes: "user_hash"; Id: "application_id"; Number: "at_ms";
+};
+const APPLICATIONS: &[Column] = columns! {
+    Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version"; Document: "rules"; Word:
+    "policy"; Number: "policy_version" "policy_updated_at_ms" "updated_at_ms"; Text: "changed_by";
+};
+const APPLICATION_VERSIONS: &[Column] = columns! {
+    Id: "application_id"; Number: "version"; Text: "name" "description"; Document: "rules"; Word: "policy";
+    Number: "changed_at_ms"; Text: "changed_by";
+};
+const TOKENS: &[Column] = columns! {
+    Id: "id"; Text: "name"; Bytes: "hash"; Number: "scopes"; Id: "application_id"; Number: "created_at_ms"
+    "expires_at_ms" "revoked_at_ms" "last_used_at_ms";
+};
+const ACCOUNTS: &[Column] = columns! {
+    Id: "id"; Word: "name" "role"; Id: "application_id"; Word: "password"; Number: "created_at_ms"
+    "disabled_at_ms" "signed_in_at_ms";
+};
+const IDENTITIES: &[Column] = columns! {
+    Word: "issuer" "subject"; Id: "account_id";
+};
+const SAVED_FILTERS: &[Column] = columns! {
+    Id: "id" "account_id"; Word: "name" "query"; Flag: "is_shared"; Number: "created_at_ms";
+};
+const AUDIT: &[Column] = columns! {
+    Number: "seq" "at_ms"; Text: "actor"; Id: "token_id"; Text: "action" "target"; Id: "application_id";
+    Word: "details";
+};
+const SESSIONS: &[Column] = columns! {
+    Id: "application_id"; Text: "session_id" "user_id"; Number: "first_ms" "last_ms" "messages" "flagged"
+    "tokens";
+};
+const STATISTICS: &[Column] = columns! {
+    Id: "application_id"; Number: "day"; Stage: "stage"; Number: "messages" "flagged_guardrails"
+    "flagged_custom_policy" "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us";
+};
+const STATISTICS_TYPES: &[Column] = columns! {
+    Id: "application_id"; Number: "day"; Stage: "stage"; Text: "kind"; Number: "finds";
+};
+const TRAFFIC: &[Column] = columns! {
+    Id: "application_id"; Number: "hour" "prompts" "answers" "flagged_guardrails" "flagged_custom_policy"
+    "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us";
+};
+const TRAFFIC_TYPES: &[Column] = columns! {
+    Id: "application_id"; Number: "hour"; Text: "kind"; Number: "finds";
+};
+const CHAIN_GATEWAYS: &[Column] = columns! {
+    Id: "gateway"; Number: "repeats" "latest_ms";
+};
+const CHAIN_RUNS: &[Column] = columns! {
+    Id: "gateway"; Number: "first" "last"; Bytes: "previous" "link";
+};
+const SPAN: &[Column] = columns! {
+    Id: "gateway"; Number: "first" "last";
+};
+const BLOBS: &[Column] = columns! {
+    Bytes: "sha256"; Number: "size";
+};
+const ATTACHMENTS: &[Column] = columns! {
+    Id: "record_id"; Bytes: "sha256"; Text: "name" "type"; Number: "size"; Flag: "kept"; Word: "findings";
+    Number: "attached_at_ms";
+};
 /// `bytes` counts texts, lists and files, without what an engine's rows and indexes take.
 const RECORDS: &[Column] = columns! {
     Id: "id" "application_id"; Stage: "stage"; Text: "exchange_id" "user_id" "session_id";

@@ -15,7 +15,7 @@ pub(in crate::app::transfer) const PART: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::app::transfer) enum Content {
-    /// Everything.
+    /// A whole installation.
     Everything,
     /// The tombstones of erased users alone.
     Erasures,

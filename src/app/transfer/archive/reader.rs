@@ -10,9 +10,9 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use monitor_store::{BlobHash, Row, Table};
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use tar::Archive;
+use tar::{Archive, Entry};
 use zstd::stream::read::Decoder;
 
 /// The most bytes of an entry: a row is larger than a part only if its texts are.
@@ -100,28 +100,10 @@ impl ArchiveReader {
             )
         };
         for entry in archive.entries().with_context(damaged)? {
-            let mut entry = entry.with_context(damaged)?;
-            let name = String::from_utf8(entry.path_bytes().into_owned());
-            let name = name
-                .map_err(|_| anyhow!("an entry has no name"))
-                .with_context(damaged)?;
-            let mut content = Vec::new();
-            let read = (&mut entry).take(LARGEST + 1).read_to_end(&mut content);
-            read.with_context(damaged)?;
-            ensure!(
-                content.len() as u64 <= LARGEST,
-                "{}: the entry {name} has more than {LARGEST} bytes: no version of this program writes such an archive",
-                path.display()
-            );
+            let (name, content) = content(entry).with_context(damaged)?;
             if let Some(part) = check.entry(&name, content).with_context(damaged)? {
                 if let Part::About(about) = &part {
-                    ensure!(
-                        about.format <= FORMAT,
-                        "{} has format {}, this program knows up to {FORMAT}: restore it with version {} or later",
-                        path.display(),
-                        about.format,
-                        about.version
-                    );
+                    check_format(&path, about)?;
                 }
                 take(part)?;
             }
@@ -130,7 +112,32 @@ impl ArchiveReader {
     }
 }
 
-fn read_some(file: &mut impl Read, head: &mut [u8]) -> std::io::Result<usize> {
+/// Name and content of an entry.
+fn content(entry: io::Result<Entry<'_, impl Read>>) -> Result<(String, Vec<u8>)> {
+    let entry = entry?;
+    let name = String::from_utf8(entry.path_bytes().into_owned());
+    let name = name.map_err(|_| anyhow!("an entry has no name"))?;
+    let mut content = Vec::new();
+    entry.take(LARGEST + 1).read_to_end(&mut content)?;
+    ensure!(
+        content.len() as u64 <= LARGEST,
+        "the entry {name} has more than {LARGEST} bytes, as no version of this program writes it"
+    );
+    Ok((name, content))
+}
+
+fn check_format(path: &Path, about: &About) -> Result<()> {
+    ensure!(
+        about.format <= FORMAT,
+        "{} has format {}, this program knows up to {FORMAT}: restore it with version {} or later",
+        path.display(),
+        about.format,
+        about.version
+    );
+    Ok(())
+}
+
+fn read_some(file: &mut impl Read, head: &mut [u8]) -> io::Result<usize> {
     let mut count = 0;
     while count < head.len() {
         match file.read(&mut head[count..])? {
@@ -174,12 +181,12 @@ impl Check {
             return Ok(Some(Part::Key { id, bytes }));
         }
         let (folder, number) = name.rsplit_once('/').context("an entry has no folder")?;
-        let is_first = self.is_first(folder, number)?;
+        let is_first = self.enter_part(folder, number)?;
         self.part(folder, is_first, content).map(Some)
     }
 
-    /// Parts come in order, and none is missing.
-    fn is_first(&mut self, folder: &str, number: &str) -> Result<bool> {
+    /// Parts come in order, and none is missing; tells whether it is the first of its folder.
+    fn enter_part(&mut self, folder: &str, number: &str) -> Result<bool> {
         let digits = number.strip_suffix(".jsonl").unwrap_or(number);
         let number: u32 = digits.parse().context("a part has no number")?;
         let is_first = self.before.0 != folder;

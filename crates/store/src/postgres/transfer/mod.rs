@@ -4,6 +4,7 @@ mod copy;
 mod positions;
 mod read;
 mod records;
+mod select;
 mod settings;
 mod write;
 

@@ -17,7 +17,7 @@ pub(super) enum Position {
     Unknown(i64),
 }
 
-/// Gives positions.
+/// Gives each record its position, in the order in which they come.
 pub(super) struct Positions {
     /// The time and the position of the latest record that did not come late.
     last_ms: i64,

@@ -1,6 +1,7 @@
 //! Reads a database table by table in one snapshot. Records are read by pages, day by day, so that no statement
 //! sorts or holds more than a page.
 
+use super::select::select;
 use crate::error::StoreError;
 use crate::postgres::connect;
 use crate::postgres::partitions;
@@ -53,7 +54,8 @@ impl Reader {
     async fn windows(&mut self) -> Result<Vec<Range<i64>>, StoreError> {
         let days = partitions::days(&mut self.connection).await?;
         let mut borders: Vec<i64> = days.iter().flat_map(|day| borders(*day)).collect();
-        borders.extend([i64::MIN, i64::MAX]);
+        // One more: the lowest of all is no bigint where it is written down.
+        borders.extend([i64::MIN + 1, i64::MAX]);
         borders.sort_unstable();
         borders.dedup();
         let windows = borders.windows(2);
@@ -154,96 +156,3 @@ fn page(seqs: Range<i64>) -> String {
 /// Records of removed applications are about to be deleted: only their numbers are read.
 const NOT_REMOVED: &str = "NOT EXISTS (SELECT FROM removed_applications gone
     WHERE gone.application_id = r.application_id AND r.seq < gone.below)";
-
-/// Times are milliseconds; what is counted in lanes is summed up.
-fn select(table: Table) -> &'static str {
-    match table {
-        Table::State => {
-            "SELECT EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM tokens_removed) AS tokens_made"
-        }
-        Table::Tombstones => "SELECT * FROM erased_users ORDER BY at_ms, id",
-        Table::Applications => {
-            "SELECT id, name, description, rules_version, rules::text AS rules, policy::text AS policy,
-                 policy_version, updated_by AS changed_by,
-                 floor(extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
-                 floor(extract(epoch FROM updated_at) * 1000)::bigint AS updated_at_ms,
-                 floor(extract(epoch FROM policy_updated_at) * 1000)::bigint AS policy_updated_at_ms
-             FROM applications ORDER BY seq"
-        }
-        Table::ApplicationVersions => {
-            "SELECT application_id, version, name, description, rules::text AS rules,
-                 policy::text AS policy, changed_by,
-                 floor(extract(epoch FROM changed_at) * 1000)::bigint AS changed_at_ms
-             FROM application_versions ORDER BY application_id, version"
-        }
-        Table::Tokens => "SELECT * FROM tokens ORDER BY created_at_ms, id",
-        Table::Accounts => "SELECT * FROM accounts ORDER BY created_at_ms, id",
-        Table::Identities => "SELECT * FROM identities ORDER BY issuer, subject",
-        Table::SavedFilters => "SELECT * FROM saved_filters ORDER BY created_at_ms, id",
-        Table::Audit => "SELECT * FROM audit_log ORDER BY seq",
-        // By pages.
-        Table::Records => "SELECT FROM records WHERE false",
-        Table::Sessions => {
-            "SELECT s.* FROM sessions s WHERE NOT EXISTS (SELECT FROM removed_applications gone
-                 WHERE gone.application_id = s.application_id AND s.last_ms <= gone.removed_at_ms)
-             ORDER BY application_id, session_key"
-        }
-        Table::Statistics => {
-            "SELECT application_id, day, stage, sum(messages)::bigint AS messages,
-                 sum(flagged_guardrails)::bigint AS flagged_guardrails,
-                 sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
-                 sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
-                 sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
-                 sum(total_us)::bigint AS total_us, max(max_us) AS max_us
-             FROM statistics WHERE application_id IN (SELECT id FROM applications)
-             GROUP BY application_id, day, stage HAVING sum(messages) > 0
-             ORDER BY application_id, day, stage"
-        }
-        Table::StatisticsTypes => {
-            "SELECT application_id, day, stage, min(kind) AS kind, sum(finds)::bigint AS finds
-             FROM statistics_types WHERE application_id IN (SELECT id FROM applications)
-             GROUP BY application_id, day, stage, kind_key ORDER BY application_id, day, stage, kind_key"
-        }
-        Table::Traffic => {
-            "SELECT application_id, hour, sum(prompts)::bigint AS prompts, sum(answers)::bigint AS answers,
-                 sum(flagged_guardrails)::bigint AS flagged_guardrails,
-                 sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
-                 sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
-                 sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
-                 sum(total_us)::bigint AS total_us, max(max_us) AS max_us
-             FROM traffic WHERE application_id = '00000000-0000-0000-0000-000000000000'
-                 OR application_id IN (SELECT id FROM applications)
-             GROUP BY application_id, hour ORDER BY application_id, hour"
-        }
-        Table::TrafficTypes => {
-            "SELECT application_id, hour, min(kind) AS kind, sum(finds)::bigint AS finds
-             FROM traffic_types WHERE application_id = '00000000-0000-0000-0000-000000000000'
-                 OR application_id IN (SELECT id FROM applications)
-             GROUP BY application_id, hour, kind_key ORDER BY application_id, hour, kind_key"
-        }
-        Table::ChainGateways => "SELECT * FROM chain_gateways ORDER BY gateway",
-        Table::ChainRuns => "SELECT * FROM chain_runs ORDER BY gateway, first",
-        Table::ChainCuts => "SELECT * FROM chain_cuts ORDER BY gateway, first",
-        Table::ChainStubs => "SELECT * FROM chain_stubs ORDER BY gateway, first",
-        Table::RemovedNumbers => {
-            "SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last
-             FROM records r JOIN removed_applications gone
-                 ON gone.application_id = r.application_id AND r.seq < gone.below
-             WHERE chain_sequence IS NOT NULL ORDER BY 1, 2"
-        }
-        Table::Blobs => {
-            "SELECT sha256, size FROM blobs WHERE sha256 IN (
-                 SELECT a.sha256 FROM attachments a JOIN records r ON r.seq = a.seq
-                 WHERE a.kept AND NOT EXISTS (SELECT FROM removed_applications gone
-                     WHERE gone.application_id = r.application_id AND r.seq < gone.below))
-             ORDER BY sha256"
-        }
-        Table::Attachments => {
-            "SELECT r.id AS record_id, a.sha256, a.name, a.type, a.size, a.kept, a.findings, a.attached_at_ms
-             FROM attachments a JOIN records r ON r.seq = a.seq
-             WHERE NOT EXISTS (SELECT FROM removed_applications gone
-                 WHERE gone.application_id = r.application_id AND r.seq < gone.below)
-             ORDER BY a.seq, a.sha256, a.name"
-        }
-    }
-}

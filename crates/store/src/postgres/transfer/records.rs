@@ -83,7 +83,7 @@ pub(super) struct Kept {
     pub(super) bytes: i64,
 }
 
-/// Writes records.
+/// Writes records with what is derived from them, and counts what each day has.
 pub(super) struct RecordsWriter {
     positions: Positions,
     days: BTreeSet<Day>,

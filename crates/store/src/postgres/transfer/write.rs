@@ -28,12 +28,22 @@ const FOUND: &str = "
         WHEN EXISTS (SELECT FROM records) THEN 3 WHEN EXISTS (SELECT FROM accounts) THEN 4
         WHEN EXISTS (SELECT FROM audit_log) THEN 5 WHEN EXISTS (SELECT FROM erased_users) THEN 6
         WHEN EXISTS (SELECT FROM chain_gateways) THEN 7 ELSE 0 END";
+/// What the numbers of `FOUND` stand for, from 1 on.
+const CONTENTS: [&str; 7] = [
+    "applications",
+    "access keys",
+    "records",
+    "accounts",
+    "an audit log",
+    "erased users",
+    "gateways",
+];
 const BEGIN: &str = "INSERT INTO schema_version (version) VALUES ($1)";
 const END: &str = "DELETE FROM schema_version WHERE version = $1";
 const NUMBERS: &str = "
     SELECT setval(pg_get_serial_sequence('audit_log', 'seq'), greatest(max(seq), 1), max(seq) IS NOT NULL)
     FROM audit_log";
-const LINKED: &str = "SELECT EXISTS (SELECT FROM blobs WHERE sha256 = $1 AND links > 0)";
+const LINKS: &str = "SELECT links FROM blobs WHERE sha256 = $1";
 /// A schema that knows one name of a file in a record keeps the first one.
 const ATTACHMENTS: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
@@ -57,47 +67,7 @@ impl Writer {
         schema: i64,
         place: String,
     ) -> Result<Self, StoreError> {
-        let is_alone: bool = sqlx::query_scalar(LOCK).fetch_one(&mut connection).await?;
-        let refused = |what| StoreError::NotEmpty {
-            place,
-            what,
-            setting: "store.db, STORE_DB",
-        };
-        if !is_alone {
-            return Err(refused("another restore or copy at work"));
-        }
-        let is_store: bool = sqlx::query_scalar(IS_STORE)
-            .fetch_one(&mut connection)
-            .await?;
-        let found: i64 = match is_store {
-            true => {
-                sqlx::query_scalar(VERSION)
-                    .fetch_one(&mut connection)
-                    .await?
-            }
-            false => 0,
-        };
-        if found == UNFINISHED {
-            return Err(StoreError::Unfinished);
-        }
-        if found > schema {
-            return Err(refused("a schema of a later version"));
-        }
-        let count = usize::try_from(schema).unwrap_or(0).min(MIGRATIONS.len());
-        migrate::apply(&mut connection, &MIGRATIONS[..count]).await?;
-        let names = [
-            "applications",
-            "access keys",
-            "records",
-            "accounts",
-            "an audit log",
-            "erased users",
-            "gateways",
-        ];
-        let found: i32 = sqlx::query_scalar(FOUND).fetch_one(&mut connection).await?;
-        if let Some(what) = usize::try_from(found - 1).ok().and_then(|at| names.get(at)) {
-            return Err(refused(what));
-        }
+        check_target(&mut connection, schema, place).await?;
         let begin = sqlx::query(BEGIN).bind(UNFINISHED);
         begin.execute(&mut connection).await?;
         Ok(Self {
@@ -246,9 +216,10 @@ impl StoreWriter for Writer {
         Ok(sum)
     }
 
-    async fn is_linked(&mut self, hash: BlobHash) -> Result<bool, StoreError> {
-        let query = sqlx::query_scalar(LINKED).bind(hash.0.to_vec());
-        Ok(query.fetch_one(&mut self.connection).await?)
+    async fn links(&mut self, hash: BlobHash) -> Result<u64, StoreError> {
+        let query = sqlx::query_scalar(LINKS).bind(hash.0.to_vec());
+        let links: Option<i64> = query.fetch_optional(&mut self.connection).await?;
+        Ok(links.unwrap_or(0).unsigned_abs())
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
@@ -268,6 +239,50 @@ impl StoreWriter for Writer {
 
     async fn abort(self: Box<Self>) {
         connect::close(self.connection).await;
+    }
+}
+
+/// Brings the database to this schema, if it has nothing in it and nobody else fills it.
+async fn check_target(
+    connection: &mut PgConnection,
+    schema: i64,
+    place: String,
+) -> Result<(), StoreError> {
+    let refused = |what| StoreError::NotEmpty {
+        place,
+        what,
+        setting: "store.db, STORE_DB",
+    };
+    let is_alone: bool = sqlx::query_scalar(LOCK).fetch_one(&mut *connection).await?;
+    if !is_alone {
+        return Err(refused("another restore or copy at work"));
+    }
+    let is_store: bool = sqlx::query_scalar(IS_STORE)
+        .fetch_one(&mut *connection)
+        .await?;
+    let found: i64 = match is_store {
+        true => {
+            sqlx::query_scalar(VERSION)
+                .fetch_one(&mut *connection)
+                .await?
+        }
+        false => 0,
+    };
+    if found == UNFINISHED {
+        return Err(StoreError::Unfinished);
+    }
+    if found > schema {
+        return Err(refused("a schema of a later version"));
+    }
+    let count = usize::try_from(schema).unwrap_or(0).min(MIGRATIONS.len());
+    migrate::apply(connection, &MIGRATIONS[..count]).await?;
+    let found: i32 = sqlx::query_scalar(FOUND).fetch_one(connection).await?;
+    match usize::try_from(found - 1)
+        .ok()
+        .and_then(|at| CONTENTS.get(at))
+    {
+        Some(what) => Err(refused(what)),
+        None => Ok(()),
     }
 }
 

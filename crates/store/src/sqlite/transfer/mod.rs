@@ -2,6 +2,7 @@
 
 mod connect;
 mod read;
+mod select;
 mod write;
 
 use super::migrate;
@@ -18,8 +19,8 @@ impl SqliteStore {
     /// grows until the snapshot is closed.
     ///
     /// # Errors
-    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when it has another schema than
-    /// this program's.
+    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when this program has another
+    /// schema.
     pub async fn reader(path: &Path) -> Result<Box<dyn StoreReader>, StoreError> {
         Ok(Box::new(read::Reader::open(path).await?))
     }

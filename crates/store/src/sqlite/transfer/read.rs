@@ -2,6 +2,7 @@
 //! a second file on the disk.
 
 use super::connect::connect;
+use super::select::select;
 use crate::error::StoreError;
 use crate::sql::transfer::portable;
 use crate::sqlite::store::{SCHEMA, SqliteStore};
@@ -83,59 +84,5 @@ impl StoreReader for Reader {
     async fn close(self: Box<Self>) {
         // Nothing was changed: a failure costs nothing.
         let _ = self.connection.close().await;
-    }
-}
-
-/// Records of removed applications are about to be deleted: only their numbers are read.
-fn select(table: Table) -> &'static str {
-    match table {
-        Table::State => "SELECT tokens_made FROM settings_changes",
-        Table::Tombstones => "SELECT * FROM erased_users ORDER BY at_ms, id",
-        Table::Applications => "SELECT * FROM applications ORDER BY seq",
-        Table::ApplicationVersions => {
-            "SELECT * FROM application_versions
-             WHERE application_id IN (SELECT id FROM applications) ORDER BY application_id, version"
-        }
-        Table::Tokens => "SELECT * FROM tokens ORDER BY created_at_ms, id",
-        Table::Accounts => "SELECT * FROM accounts ORDER BY created_at_ms, id",
-        Table::Identities => "SELECT * FROM identities ORDER BY issuer, subject",
-        Table::SavedFilters => "SELECT * FROM saved_filters ORDER BY created_at_ms, id",
-        Table::Audit => "SELECT * FROM audit ORDER BY seq",
-        Table::Records => {
-            "SELECT records.*, message, cleaned_text, entities, additional_parameters, answer, inline_rules
-             FROM records NOT INDEXED JOIN record_bodies USING (seq)
-             WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq"
-        }
-        Table::Sessions => {
-            "SELECT * FROM sessions WHERE application_id NOT IN (SELECT id FROM removed_applications)
-             ORDER BY application_id, session_id"
-        }
-        Table::Statistics => "SELECT * FROM statistics ORDER BY application_id, day, stage",
-        Table::StatisticsTypes => {
-            "SELECT * FROM statistics_types ORDER BY application_id, day, stage, kind"
-        }
-        Table::Traffic => "SELECT * FROM traffic ORDER BY application_id, hour",
-        Table::TrafficTypes => "SELECT * FROM traffic_types ORDER BY application_id, hour, kind",
-        Table::ChainGateways => "SELECT * FROM chain_gateways ORDER BY gateway",
-        Table::ChainRuns => "SELECT * FROM chain_runs ORDER BY gateway, first",
-        Table::ChainCuts => "SELECT * FROM chain_cuts ORDER BY gateway, first",
-        Table::ChainStubs => "SELECT * FROM chain_stubs ORDER BY gateway, first",
-        Table::RemovedNumbers => {
-            "SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last FROM records
-             WHERE application_id IN (SELECT id FROM removed_applications) AND chain_sequence IS NOT NULL
-             ORDER BY 1, 2"
-        }
-        Table::Blobs => {
-            "SELECT sha256, size FROM blobs WHERE links > 0 AND sha256 IN (
-                 SELECT sha256 FROM attachments JOIN records USING (seq) WHERE kept
-                     AND application_id NOT IN (SELECT id FROM removed_applications))
-             ORDER BY sha256"
-        }
-        Table::Attachments => {
-            "SELECT records.id AS record_id, sha256, name, type, size, kept, findings, attached_at_ms
-             FROM attachments JOIN records USING (seq)
-             WHERE application_id NOT IN (SELECT id FROM removed_applications)
-             ORDER BY seq, sha256, name"
-        }
     }
 }

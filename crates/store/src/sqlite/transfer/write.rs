@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const CACHE: &str = "-65536";
 /// What is derived from the records from position ?1 to before position ?2.
 const DERIVED: &str = include_str!("derived.sql");
-const LINKED: &str = "SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?1 AND links > 0)";
+const LINKS: &str = "SELECT links FROM blobs WHERE sha256 = ?1";
 
 pub(super) struct Writer {
     path: PathBuf,
@@ -114,9 +114,10 @@ impl StoreWriter for Writer {
         Ok(sum)
     }
 
-    async fn is_linked(&mut self, hash: BlobHash) -> Result<bool, StoreError> {
-        let query = sqlx::query_scalar(LINKED).bind(hash.0.to_vec());
-        Ok(query.fetch_one(&mut self.connection).await?)
+    async fn links(&mut self, hash: BlobHash) -> Result<u64, StoreError> {
+        let query = sqlx::query_scalar(LINKS).bind(hash.0.to_vec());
+        let links: Option<i64> = query.fetch_optional(&mut self.connection).await?;
+        Ok(links.unwrap_or(0).unsigned_abs())
     }
 
     async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {

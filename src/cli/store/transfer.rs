@@ -1,15 +1,15 @@
 //! `monitor backup`, `monitor restore` and `monitor copy`: their flags.
 
-use super::failure::Failure;
-use super::output::print;
-use super::store::StoreArgs;
+use super::StoreArgs;
 use crate::app::{self, BackupRequest, CopyRequest, RestoreRequest};
+use crate::cli::failure::Failure;
+use crate::cli::output::print;
 use clap::Args;
 use std::path::PathBuf;
 
 /// Options of `monitor backup`.
 #[derive(Debug, Args)]
-pub(super) struct BackupArgs {
+pub(crate) struct BackupArgs {
     /// The archive to write; it must not exist.
     file: PathBuf,
     /// Encrypt the archive with the key in this file (`monitor spool key` makes one).
@@ -24,7 +24,7 @@ pub(super) struct BackupArgs {
 
 /// Options of `monitor restore`.
 #[derive(Debug, Args)]
-pub(super) struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// The archive to restore.
     file: PathBuf,
     /// Key file of an encrypted archive.
@@ -45,7 +45,7 @@ pub(super) struct RestoreArgs {
 
 /// Options of `monitor copy`.
 #[derive(Debug, Args)]
-pub(super) struct CopyArgs {
+pub(crate) struct CopyArgs {
     /// The SQLite file to copy [default: monitor.db in the data folder].
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub(super) struct CopyArgs {
 }
 
 /// Writes an archive.
-pub(super) fn backup(args: BackupArgs) -> Result<(), Failure> {
+pub(crate) fn backup(args: BackupArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
     let request = BackupRequest {
         file: args.file,
@@ -65,7 +65,7 @@ pub(super) fn backup(args: BackupArgs) -> Result<(), Failure> {
 }
 
 /// Restores an archive, or checks it.
-pub(super) fn restore(args: RestoreArgs) -> Result<(), Failure> {
+pub(crate) fn restore(args: RestoreArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
     let text = match args.check {
         true => app::check_archive(&settings, &args.file, args.key_file.as_deref())?,
@@ -83,7 +83,7 @@ pub(super) fn restore(args: RestoreArgs) -> Result<(), Failure> {
 }
 
 /// Copies a SQLite file into PostgreSQL.
-pub(super) fn copy(args: CopyArgs) -> Result<(), Failure> {
+pub(crate) fn copy(args: CopyArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
     let request = CopyRequest { from: args.from };
     print(app::copy(&settings, &request)?.as_bytes())

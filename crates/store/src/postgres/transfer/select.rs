@@ -1,0 +1,109 @@
+//! What is read of each table. Times are milliseconds; what is counted in lanes is summed up. Records of removed
+//! applications are about to be deleted: only their numbers are read. Records are read by pages (`read`).
+
+use crate::transfer::Table;
+
+/// The statement that reads a table in order.
+pub(super) fn select(table: Table) -> &'static str {
+    match table {
+        Table::State => STATE,
+        Table::Tombstones => TOMBSTONES,
+        Table::Applications => APPLICATIONS,
+        Table::ApplicationVersions => APPLICATION_VERSIONS,
+        Table::Tokens => TOKENS,
+        Table::Accounts => ACCOUNTS,
+        Table::Identities => IDENTITIES,
+        Table::SavedFilters => SAVED_FILTERS,
+        Table::Audit => AUDIT,
+        Table::Records => RECORDS,
+        Table::Sessions => SESSIONS,
+        Table::Statistics => STATISTICS,
+        Table::StatisticsTypes => STATISTICS_TYPES,
+        Table::Traffic => TRAFFIC,
+        Table::TrafficTypes => TRAFFIC_TYPES,
+        Table::ChainGateways => CHAIN_GATEWAYS,
+        Table::ChainRuns => CHAIN_RUNS,
+        Table::ChainCuts => CHAIN_CUTS,
+        Table::ChainStubs => CHAIN_STUBS,
+        Table::RemovedNumbers => REMOVED_NUMBERS,
+        Table::Blobs => BLOBS,
+        Table::Attachments => ATTACHMENTS,
+    }
+}
+
+const STATE: &str =
+    "SELECT EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM tokens_removed) AS tokens_made";
+const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
+const APPLICATIONS: &str = "
+    SELECT id, name, description, rules_version, rules::text AS rules, policy::text AS policy,
+        policy_version, updated_by AS changed_by,
+        floor(extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
+        floor(extract(epoch FROM updated_at) * 1000)::bigint AS updated_at_ms,
+        floor(extract(epoch FROM policy_updated_at) * 1000)::bigint AS policy_updated_at_ms
+    FROM applications ORDER BY seq";
+const APPLICATION_VERSIONS: &str = "
+    SELECT application_id, version, name, description, rules::text AS rules,
+        policy::text AS policy, changed_by,
+        floor(extract(epoch FROM changed_at) * 1000)::bigint AS changed_at_ms
+    FROM application_versions ORDER BY application_id, version";
+const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
+const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
+const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
+const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
+const AUDIT: &str = "SELECT * FROM audit_log ORDER BY seq";
+/// They are read by pages.
+const RECORDS: &str = "SELECT FROM records WHERE false";
+const SESSIONS: &str = "
+    SELECT s.* FROM sessions s WHERE NOT EXISTS (SELECT FROM removed_applications gone
+        WHERE gone.application_id = s.application_id AND s.last_ms <= gone.removed_at_ms)
+    ORDER BY application_id, session_key";
+const STATISTICS: &str = "
+    SELECT application_id, day, stage, sum(messages)::bigint AS messages,
+        sum(flagged_guardrails)::bigint AS flagged_guardrails,
+        sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
+        sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
+        sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
+        sum(total_us)::bigint AS total_us, max(max_us) AS max_us
+    FROM statistics WHERE application_id IN (SELECT id FROM applications)
+    GROUP BY application_id, day, stage HAVING sum(messages) > 0
+    ORDER BY application_id, day, stage";
+const STATISTICS_TYPES: &str = "
+    SELECT application_id, day, stage, min(kind) AS kind, sum(finds)::bigint AS finds
+    FROM statistics_types WHERE application_id IN (SELECT id FROM applications)
+    GROUP BY application_id, day, stage, kind_key ORDER BY application_id, day, stage, kind_key";
+const TRAFFIC: &str = "
+    SELECT application_id, hour, sum(prompts)::bigint AS prompts, sum(answers)::bigint AS answers,
+        sum(flagged_guardrails)::bigint AS flagged_guardrails,
+        sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
+        sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
+        sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
+        sum(total_us)::bigint AS total_us, max(max_us) AS max_us
+    FROM traffic WHERE application_id = '00000000-0000-0000-0000-000000000000'
+        OR application_id IN (SELECT id FROM applications)
+    GROUP BY application_id, hour ORDER BY application_id, hour";
+const TRAFFIC_TYPES: &str = "
+    SELECT application_id, hour, min(kind) AS kind, sum(finds)::bigint AS finds
+    FROM traffic_types WHERE application_id = '00000000-0000-0000-0000-000000000000'
+        OR application_id IN (SELECT id FROM applications)
+    GROUP BY application_id, hour, kind_key ORDER BY application_id, hour, kind_key";
+const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
+const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
+const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";
+const CHAIN_STUBS: &str = "SELECT * FROM chain_stubs ORDER BY gateway, first";
+const REMOVED_NUMBERS: &str = "
+    SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last
+    FROM records r JOIN removed_applications gone
+        ON gone.application_id = r.application_id AND r.seq < gone.below
+    WHERE chain_sequence IS NOT NULL ORDER BY 1, 2";
+const BLOBS: &str = "
+    SELECT sha256, size FROM blobs WHERE sha256 IN (
+        SELECT a.sha256 FROM attachments a JOIN records r ON r.seq = a.seq
+        WHERE a.kept AND NOT EXISTS (SELECT FROM removed_applications gone
+            WHERE gone.application_id = r.application_id AND r.seq < gone.below))
+    ORDER BY sha256";
+const ATTACHMENTS: &str = "
+    SELECT r.id AS record_id, a.sha256, a.name, a.type, a.size, a.kept, a.findings, a.attached_at_ms
+    FROM attachments a JOIN records r ON r.seq = a.seq
+    WHERE NOT EXISTS (SELECT FROM removed_applications gone
+        WHERE gone.application_id = r.application_id AND r.seq < gone.below)
+    ORDER BY a.seq, a.sha256, a.name";

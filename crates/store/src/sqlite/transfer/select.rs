@@ -1,0 +1,73 @@
+//! What is read of each table. Records of removed applications are about to be deleted: only their numbers are read.
+
+use crate::transfer::Table;
+
+/// The statement that reads a table in order.
+pub(super) fn select(table: Table) -> &'static str {
+    match table {
+        Table::State => STATE,
+        Table::Tombstones => TOMBSTONES,
+        Table::Applications => APPLICATIONS,
+        Table::ApplicationVersions => APPLICATION_VERSIONS,
+        Table::Tokens => TOKENS,
+        Table::Accounts => ACCOUNTS,
+        Table::Identities => IDENTITIES,
+        Table::SavedFilters => SAVED_FILTERS,
+        Table::Audit => AUDIT,
+        Table::Records => RECORDS,
+        Table::Sessions => SESSIONS,
+        Table::Statistics => STATISTICS,
+        Table::StatisticsTypes => STATISTICS_TYPES,
+        Table::Traffic => TRAFFIC,
+        Table::TrafficTypes => TRAFFIC_TYPES,
+        Table::ChainGateways => CHAIN_GATEWAYS,
+        Table::ChainRuns => CHAIN_RUNS,
+        Table::ChainCuts => CHAIN_CUTS,
+        Table::ChainStubs => CHAIN_STUBS,
+        Table::RemovedNumbers => REMOVED_NUMBERS,
+        Table::Blobs => BLOBS,
+        Table::Attachments => ATTACHMENTS,
+    }
+}
+
+const STATE: &str = "SELECT tokens_made FROM settings_changes";
+const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
+const APPLICATIONS: &str = "SELECT * FROM applications ORDER BY seq";
+const APPLICATION_VERSIONS: &str = "
+    SELECT * FROM application_versions
+    WHERE application_id IN (SELECT id FROM applications) ORDER BY application_id, version";
+const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
+const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
+const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
+const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
+const AUDIT: &str = "SELECT * FROM audit ORDER BY seq";
+const RECORDS: &str = "
+    SELECT records.*, message, cleaned_text, entities, additional_parameters, answer, inline_rules
+    FROM records NOT INDEXED JOIN record_bodies USING (seq)
+    WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq";
+const SESSIONS: &str = "
+    SELECT * FROM sessions WHERE application_id NOT IN (SELECT id FROM removed_applications)
+    ORDER BY application_id, session_id";
+const STATISTICS: &str = "SELECT * FROM statistics ORDER BY application_id, day, stage";
+const STATISTICS_TYPES: &str =
+    "SELECT * FROM statistics_types ORDER BY application_id, day, stage, kind";
+const TRAFFIC: &str = "SELECT * FROM traffic ORDER BY application_id, hour";
+const TRAFFIC_TYPES: &str = "SELECT * FROM traffic_types ORDER BY application_id, hour, kind";
+const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
+const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
+const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";
+const CHAIN_STUBS: &str = "SELECT * FROM chain_stubs ORDER BY gateway, first";
+const REMOVED_NUMBERS: &str = "
+    SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last FROM records
+    WHERE application_id IN (SELECT id FROM removed_applications) AND chain_sequence IS NOT NULL
+    ORDER BY 1, 2";
+const BLOBS: &str = "
+    SELECT sha256, size FROM blobs WHERE links > 0 AND sha256 IN (
+        SELECT sha256 FROM attachments JOIN records USING (seq) WHERE kept
+            AND application_id NOT IN (SELECT id FROM removed_applications))
+    ORDER BY sha256";
+const ATTACHMENTS: &str = "
+    SELECT records.id AS record_id, sha256, name, type, size, kept, findings, attached_at_ms
+    FROM attachments JOIN records USING (seq)
+    WHERE application_id NOT IN (SELECT id FROM removed_applications)
+    ORDER BY seq, sha256, name";
