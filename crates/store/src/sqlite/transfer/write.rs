@@ -29,6 +29,7 @@ pub(super) struct Writer {
     connection: SqliteConnection,
     /// The position of the next record.
     next_seq: i64,
+    has_erased: bool,
 }
 
 impl Writer {
@@ -57,6 +58,7 @@ impl Writer {
             path: path.into(),
             connection,
             next_seq: 1,
+            has_erased: false,
         })
     }
 }
@@ -99,6 +101,7 @@ impl StoreWriter for Writer {
 
     async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError> {
         let mut sum = Erased::default();
+        self.has_erased |= !erasures.is_empty();
         for erasure in erasures {
             loop {
                 let mut transaction = self.connection.begin().await?;
@@ -123,6 +126,11 @@ impl StoreWriter for Writer {
     async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         let sql = "DELETE FROM blobs WHERE links = 0";
         sqlx::raw_sql(sql).execute(&mut self.connection).await?;
+        if self.has_erased {
+            // Pages that were split while they were filled have copies of what was deleted from them.
+            let vacuum = sqlx::raw_sql("VACUUM");
+            vacuum.execute(&mut self.connection).await?;
+        }
         let checked: String = sqlx::query_scalar("PRAGMA quick_check(1)")
             .fetch_one(&mut self.connection)
             .await?;
