@@ -10,7 +10,6 @@ mod call;
 mod capture;
 mod decide;
 mod decode;
-mod decode_request;
 mod held;
 mod hold_back;
 mod read;
@@ -80,7 +79,7 @@ async fn decode(
     coding: Coding,
 ) -> Result<Body, CallError> {
     let cost = QUANTUM + (body.bytes.len() * USUAL_RATIO) as u64;
-    let decoding = pin!(decode_request::decoded(snapshot, body, coding));
+    let decoding = pin!(decode::decoded(snapshot, body, coding));
     snapshot.turns.until_first_wait(claim, cost, decoding).await
 }
 

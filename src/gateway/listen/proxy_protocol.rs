@@ -23,9 +23,8 @@ const LONGEST_REST: usize = 4 << 10;
 #[derive(Debug, PartialEq, Eq)]
 struct Malformed;
 
-/// The address that a connection counts for, once its header is read. The bytes behind it stay unread. None, for
-/// this reason, where the connection is refused; no reason where it ended before its first byte, as those of health
-/// checks do.
+/// The address that a connection counts for, once its header is read. The bytes behind it stay unread. A
+/// refused connection has a reason; one that ended before its first byte, like those of health checks, has none.
 pub(super) async fn client(
     stream: &mut TcpStream,
     peer: SocketAddr,

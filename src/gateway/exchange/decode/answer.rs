@@ -9,13 +9,13 @@ const SMALLEST_CAP: usize = 64 << 10;
 
 /// The result of decoding.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Decoded {
-    pub(super) bytes: Vec<u8>,
-    pub(super) is_whole: bool,
+pub(crate) struct Decoded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_whole: bool,
 }
 
 /// Decodes a body up to `limit` bytes; an unknown coding gives nothing.
-pub(super) fn decode(encoding: &str, bytes: &[u8], limit: usize) -> Decoded {
+pub(crate) fn decode(encoding: &str, bytes: &[u8], limit: usize) -> Decoded {
     let cap = bytes
         .len()
         .saturating_mul(LARGEST_RATIO)

@@ -4,10 +4,10 @@
 //! Two readers of one body must not read two texts, so a coding is read to the letter and to its last byte: nothing
 //! may stand behind it, `deflate` is zlib (RFC 9110 8.4.1.2), and no window is larger than the coding's standard says.
 
-use super::body_buffer::{Body, MEMORY_WAIT};
 use crate::fair_queue::heavy;
 use crate::gateway::body_type::{Coding, Undecodable};
 use crate::gateway::error::CallError;
+use crate::gateway::exchange::body_buffer::{Body, MEMORY_WAIT};
 use crate::gateway::state::Snapshot;
 use bytes::Bytes;
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ const BROTLI_LARGE_WINDOW: u8 = 0x11;
 /// What one body may become.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// `limits.decoded_bytes`.
+    /// The size that `limits.decoded_bytes` allows.
     bytes: usize,
     of_ratio: usize,
 }
@@ -50,7 +50,7 @@ impl Bounds {
 }
 
 /// The body with the decoded bytes in place of the encoded ones, which it keeps.
-pub(super) async fn decoded(
+pub(crate) async fn decoded(
     snapshot: &Snapshot,
     mut body: Body,
     coding: Coding,
@@ -127,7 +127,7 @@ impl<'a> Decoding<'a> {
         let is_at_end = read.is_ok() && text.len() - before < bytes;
         match read {
             Ok(_) if !is_at_end => Ok(false),
-            Ok(_) if self.has_nothing_behind() => Ok(true),
+            Ok(_) if self.confirm_end() => Ok(true),
             _ => Err(Undecodable::Malformed(self.coding)),
         }
     }
@@ -141,8 +141,8 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    /// The reader of brotli tells only when it is asked again behind the end.
-    fn has_nothing_behind(&mut self) -> bool {
+    /// Whether nothing stands behind the end. The reader of brotli tells only when it is asked again there.
+    fn confirm_end(&mut self) -> bool {
         matches!(self.reader().read(&mut [0]), Ok(0)) && self.unread().is_empty()
     }
 
