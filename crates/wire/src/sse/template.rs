@@ -124,7 +124,7 @@ mod tests {
             Field::FunctionArguments,
         ] {
             for write in [Template::first_text, Template::text] {
-                let frame = write(&template, 5, field.clone(), "a\n\"Ж\"");
+                let frame = write(&template, 5, field, "a\n\"Ж\"");
                 let Reading::Said(said) = read(&frame) else {
                     panic!("not readable");
                 };
