@@ -8,14 +8,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 environment="$PWD/target/test-env"
 DENY=0.20.2
+policy=/usr/sbin/policy-rc.d
 mkdir -p "$environment"
 
-# Installs system packages, once, quietly; without root it says what is missing.
-packages() {
+# System packages need apt and root: without them this says what is missing, and ends.
+must_install() {
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     echo "missing: $*; install it and run this again" >&2
     exit 1
   fi
+}
+
+# Installs system packages, quietly.
+packages() {
+  must_install "$@"
   if [ -z "${packages_listed:-}" ]; then
     apt-get update -qq >/dev/null
     packages_listed=1
@@ -34,17 +40,19 @@ install_postgres() {
   packages postgresql
 }
 
-# Installs packages of services without starting them.
+# Installs packages of services without starting them. However this ends, the file that forbids starts goes.
 without_services() {
-  local policy=/usr/sbin/policy-rc.d
+  must_install "$@"
   if [ -e "$policy" ]; then
     packages "$@"
     return
   fi
+  trap 'rm -f "$policy"' EXIT
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod 755 "$policy"
-  packages "$@" || { rm "$policy"; exit 1; }
+  packages "$@"
   rm "$policy"
+  trap - EXIT
 }
 
 find_faketime() {

@@ -241,25 +241,28 @@ fn joined(problems: &[impl ToString]) -> String {
     texts.join("; ")
 }
 
+/// Counts and logs a failure of the store, for those who give no answer of the API. A failure of the storage of files
+/// was reported where it happened.
+pub(crate) fn report(error: &StoreError) {
+    let reason = match error {
+        StoreError::Files(_) => return,
+        StoreError::Unreadable(_) => StoreFault::Unreadable,
+        StoreError::Refused(_) | StoreError::Erased => StoreFault::Refused,
+        StoreError::Closed => StoreFault::Closed,
+        StoreError::Unavailable(_)
+        | StoreError::NewerSchema { .. }
+        | StoreError::OtherSchema { .. }
+        | StoreError::Unfinished
+        | StoreError::NotEmpty { .. }
+        | StoreError::File { .. } => StoreFault::Unavailable,
+    };
+    StoreFailed { reason, error }.emit();
+}
+
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        let reason = match &error {
-            StoreError::Unreadable(_) => StoreFault::Unreadable,
-            StoreError::Refused(_) | StoreError::Erased => StoreFault::Refused,
-            StoreError::Closed => StoreFault::Closed,
-            StoreError::Unavailable(_)
-            | StoreError::NewerSchema { .. }
-            | StoreError::OtherSchema { .. }
-            | StoreError::Unfinished
-            | StoreError::NotEmpty { .. }
-            | StoreError::File { .. } => StoreFault::Unavailable,
-        };
-        // Emitted here, so that no failure of the store goes unnoticed, whoever called it.
-        StoreFailed {
-            reason,
-            error: &error,
-        }
-        .emit();
+        // Reported here, so that no failure of the store goes unnoticed, whoever called it.
+        report(&error);
         match error {
             StoreError::Unreadable(_) => Self::Internal,
             StoreError::Refused(_) => Self::StoreRefused,

@@ -1,7 +1,7 @@
 //! Failures of the store and of the storage of files that no metric has counted yet. They are counted where
 //! errors are converted, which has no metrics at hand; `/metrics` takes them over when it is read.
 
-use super::labels::StoreFault;
+use super::labels::{Label, StoreFault};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Those of this process.

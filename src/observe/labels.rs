@@ -9,14 +9,24 @@ macro_rules! label {
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
         impl $name {
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),+];
-
             /// The label's value.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
         }
+
+        impl Label for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            const VALUES: &'static [&'static str] = &[$($text),+];
+        }
     };
+}
+
+/// What there is of a label, in the order of its type.
+pub(crate) trait Label: Sized + 'static {
+    const ALL: &'static [Self];
+    /// As they are written.
+    const VALUES: &'static [&'static str];
 }
 
 label!(
@@ -315,7 +325,7 @@ label!(
     }
 );
 label!(
-    /// `stage` label of the time that a message takes; the wait for a turn and the calls to other servers have
+    /// `step` label of the time that a message takes; the wait for a turn and the calls to other servers have
     /// metrics of their own.
     AnalysisStep {
         /// Reading the JSON of a request that has arrived.
@@ -328,6 +338,16 @@ label!(
         CustomPolicy => "custom_policy",
         /// Until the record is durable, with its wait in the store's queue.
         Store => "store",
+    }
+);
+label!(
+    /// `reason` label of messages that were not checked as a whole; a message with both counts for each.
+    IncompleteReason {
+        /// A stage of the check failed, or is switched off at this deployment.
+        Failed => "failed",
+        /// The message is longer than what is analyzed (analysis.limits.analyzed_bytes), or than what another server
+        /// gets of it (max_text).
+        Budget => "budget",
     }
 );
 label!(

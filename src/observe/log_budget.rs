@@ -9,7 +9,7 @@
 //! A token bucket of its own: the size of a line is known only once it is formatted, so it is charged afterward and may
 //! overdraw the bucket.
 
-use super::labels::LogSource;
+use super::labels::{Label, LogSource};
 use super::throttle::Throttle;
 use log::{Level, warn};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -13,11 +13,13 @@ mod stderr;
 mod throttle;
 pub mod trace;
 
+#[cfg(test)]
+pub(crate) use labels::Label;
 pub use labels::{
     AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, DropReason, EndReason, Exhausted,
-    FailoverReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel, RemoteOutcome,
-    RouteLabel, StoreFault, StreamHandling, TelemetryOutcome, TurnRefusal, UncheckedReason,
-    UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
+    FailoverReason, IncompleteReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel,
+    RemoteOutcome, RouteLabel, StoreFault, StreamHandling, TelemetryOutcome, TurnRefusal,
+    UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AnalysisMetrics, CallTimes, LimitMetrics, Metrics, OutputMetrics, PoolUse, RemoteMetrics,

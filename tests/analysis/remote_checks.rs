@@ -1,5 +1,5 @@
 //! A Presidio analyzer and a guard model beside the engine (CONTRACT 25, 26, 37): what they are asked,
-//! what becomes of their answers, and that one which fails lets nothing pass in silence.
+//! how their answers are handled, and that one which fails lets nothing pass in silence.
 
 use serde_json::{Value, json};
 use support::api::{patch, post, record};

@@ -3,9 +3,10 @@
 #
 #   tests/campaign/fuzz.sh [SECONDS [TARGET…]]
 #
-# By default 60 seconds each, and inputs of up to 1,024 bytes (FUZZ_LENGTH). Needs cargo-fuzz (`cargo install cargo-fuzz`) and a C++ compiler; the stable
-# toolchain is enough. What the fuzzer learned stays in target/fuzz/corpus, a crash in target/fuzz/crashes:
-# make it a test beside the code, then mend it. Ends with 1 when a target found one.
+# By default 60 seconds each, and inputs of up to 1,024 bytes (FUZZ_LENGTH). Needs cargo-fuzz
+# (`cargo install cargo-fuzz`) and a C++ compiler; the stable toolchain is enough. What the fuzzer learned stays in
+# target/fuzz/corpus, a crash in target/fuzz/crashes: make it a test beside the code, then mend it. Ends with 1 when a
+# target found one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -1,4 +1,4 @@
-// What matrix.py does, with the libraries of npm. The same arguments, the same output.
+// What matrix.py does, with the libraries of npm. The same arguments, the same output. An answer is [text, ...ids].
 
 import { readFileSync } from "node:fs";
 
@@ -9,7 +9,7 @@ const description = "The weather in a city";
 const weather = { type: "function", function: { name: "weather", description, parameters } };
 const headers = (app) => ({ "X-Monitor-Api-Key": key, "X-Application-Id": app });
 const messages = (text) => [{ role: "user", content: text }];
-
+const block = "monitor-guardrails-";
 
 const libraries = {
   async openai() {
@@ -18,12 +18,17 @@ const libraries = {
       new OpenAI({ baseURL: base, apiKey: "sk-test", defaultHeaders: headers(app), maxRetries: 0 }).chat.completions
         .create({ model, messages: messages(text), ...changes });
     return {
-      call: async (app, text) => (await ask(app, text)).choices[0].message.content,
+      async call(app, text) {
+        const answer = await ask(app, text);
+        return [answer.choices[0].message.content, answer.id];
+      },
       async stream(app, text) {
-        let said = "";
+        const said = [""];
         const options = { stream: true, stream_options: { include_usage: true } };
-        for await (const chunk of await ask(app, text, options))
-          for (const choice of chunk.choices) said += choice.delta.content ?? "";
+        for await (const chunk of await ask(app, text, options)) {
+          for (const choice of chunk.choices) said[0] += choice.delta.content ?? "";
+          said.push(chunk.id);
+        }
         return said;
       },
       async tools(app, text) {
@@ -41,14 +46,18 @@ const libraries = {
       return { model: provider(model), messages: messages(text), maxRetries: 0 };
     };
     return {
-      call: async (app, text) => (await generateText(asking(app, text))).text,
+      async call(app, text) {
+        const answer = await generateText(asking(app, text));
+        return [answer.text, answer.response.id];
+      },
       async stream(app, text) {
         let said = "";
-        for await (const part of streamText({ ...asking(app, text), onError() {} }).fullStream) {
+        const answer = streamText({ ...asking(app, text), onError() {} });
+        for await (const part of answer.fullStream) {
           if (part.type === "error") throw part.error;
           if (part.type === "text-delta") said += part.text;
         }
-        return said;
+        return [said, (await answer.response).id];
       },
       async tools(app, text) {
         const tools = { weather: tool({ description, inputSchema: jsonSchema(parameters) }) };
@@ -68,10 +77,16 @@ const libraries = {
         configuration: { baseURL: base, defaultHeaders: headers(app) },
       });
     return {
-      call: async (app, text) => (await chat(app).invoke(text)).content,
+      async call(app, text) {
+        const answer = await chat(app).invoke(text);
+        return [answer.content, answer.id];
+      },
       async stream(app, text) {
-        let said = "";
-        for await (const chunk of await chat(app).stream(text)) said += chunk.content;
+        const said = [""];
+        for await (const chunk of await chat(app).stream(text)) {
+          said[0] += chunk.content;
+          said.push(chunk.id);
+        }
         return said;
       },
       async tools(app, text) {
@@ -82,12 +97,15 @@ const libraries = {
   },
 };
 
-async function seen(actions, [action, app, text, expected]) {
+// Whether the user can tell by the id whether it is a block is part of what is right.
+async function seen(actions, [action, app, text, expected, isBlock]) {
   if (!actions[action]) return null;
   try {
-    const got = await actions[action](app, text);
-    if (got === expected) return "shown";
-    return got ? `other: ${got}` : "nothing";
+    const [got, ...ids] = [await actions[action](app, text)].flat();
+    const saysBlock = ids.some((id) => id?.startsWith(block));
+    if (got === expected && saysBlock === isBlock) return "shown";
+    if (got === expected && isBlock) return "no id";
+    return got ? `other: ${got} ${ids}` : "nothing";
   } catch (error) {
     return error.name === "Error" ? error.constructor.name : error.name;
   }

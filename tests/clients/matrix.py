@@ -1,8 +1,9 @@
 """Asks a gateway through one library and says what its user sees.
 
 Arguments: the library's name, the gateway's base URL, an access key, and the cells to fill as JSON, a list of
-[name, what to do, application, text, what the user should see]. Prints a JSON object with the library's version
-and what was seen in each cell: "shown", "nothing", or how it failed; null for what the library has no way to do.
+[name, what to do, application, text, what the user should see, whether it is a block]. Prints a JSON object with the
+library's version and what was seen in each cell: "shown", "nothing", "no id" for a block whose phrase is shown without
+the id that says what it is, or how it failed; null for what the library has no way to do.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import sys
 
 LIBRARY, BASE, KEY, CELLS = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
 MODEL = "test-model"
+BLOCK = "monitor-guardrails-"
 WEATHER = {
     "type": "function",
     "function": {
@@ -31,6 +33,19 @@ def user(text):
     return [{"role": "user", "content": text}]
 
 
+class Answer:
+    """The text of an answer, and every id that the library hands over with it."""
+
+    def __init__(self, text, *ids):
+        self.text, self.ids = text, {one for one in ids if one}
+
+
+def joined(parts):
+    """One answer of (text, id) pairs."""
+    parts = list(parts)
+    return Answer("".join(text or "" for text, _ in parts), *(one for _, one in parts))
+
+
 class OpenAI:
     package = "openai"
 
@@ -43,11 +58,12 @@ class OpenAI:
         return self.client(app).chat.completions.create(model=MODEL, messages=user(text), **changes)
 
     def call(self, app, text):
-        return self.ask(app, text).choices[0].message.content
+        answer = self.ask(app, text)
+        return Answer(answer.choices[0].message.content, answer.id)
 
     def stream(self, app, text):
         chunks = self.ask(app, text, stream=True, stream_options={"include_usage": True})
-        return "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+        return joined((choice.delta.content, chunk.id) for chunk in chunks for choice in chunk.choices)
 
     def tools(self, app, text):
         call = self.ask(app, text, tools=[WEATHER]).choices[0].message.tool_calls[0].function
@@ -63,11 +79,15 @@ class LangChain:
         own = {"default_headers": headers(app), "max_retries": 0}
         return ChatOpenAI(model=MODEL, base_url=BASE, api_key="sk-test", **own)
 
+    def answer(self, message):
+        return Answer(message.content, message.response_metadata.get("id"))
+
     def call(self, app, text):
-        return self.chat(app).invoke(text).content
+        return self.answer(self.chat(app).invoke(text))
 
     def stream(self, app, text):
-        return "".join(chunk.content for chunk in self.chat(app).stream(text))
+        chunks = list(self.chat(app).stream(text))
+        return self.answer(sum(chunks[1:], chunks[0]))
 
     def tools(self, app, text):
         call = self.chat(app).bind_tools([WEATHER]).invoke(text).tool_calls[0]
@@ -87,12 +107,14 @@ class PydanticAi:
         return Agent(OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client)))
 
     def call(self, app, text):
-        return asyncio.run(self.agent(app).run(text)).output
+        answer = asyncio.run(self.agent(app).run(text))
+        return Answer(answer.output, answer.response.provider_response_id)
 
     def stream(self, app, text):
         async def read():
             async with self.agent(app).run_stream(text) as answer:
-                return await answer.get_output()
+                said = await answer.get_output()
+                return Answer(said, answer.response.provider_response_id)
 
         return asyncio.run(read())
 
@@ -118,10 +140,12 @@ class LiteLlm:
         return litellm.completion(model=f"openai/{MODEL}", messages=user(text), **own, **changes)
 
     def call(self, app, text):
-        return self.ask(app, text).choices[0].message.content
+        answer = self.ask(app, text)
+        return Answer(answer.choices[0].message.content, answer.id)
 
     def stream(self, app, text):
-        return "".join(chunk.choices[0].delta.content or "" for chunk in self.ask(app, text, stream=True))
+        chunks = self.ask(app, text, stream=True)
+        return joined((chunk.choices[0].delta.content, chunk.id) for chunk in chunks)
 
     def tools(self, app, text):
         call = self.ask(app, text, tools=[WEATHER]).choices[0].message.tool_calls[0].function
@@ -143,10 +167,11 @@ class LlamaIndex:
         return [ChatMessage(role="user", content=text)]
 
     def call(self, app, text):
-        return self.llm(app).chat(self.messages(text)).message.content
+        answer = self.llm(app).chat(self.messages(text))
+        return Answer(answer.message.content, answer.raw.id)
 
     def stream(self, app, text):
-        return "".join(part.delta or "" for part in self.llm(app).stream_chat(self.messages(text)))
+        return joined((part.delta, part.raw.id) for part in self.llm(app).stream_chat(self.messages(text)))
 
     def tools(self, app, text):
         from llama_index.core.tools import FunctionTool
@@ -162,9 +187,11 @@ class LlamaIndex:
 
 
 class Instructor:
+    """It has no answers but those of a form, which a phrase has not: a block raises, with the answer."""
+
     package = "instructor"
 
-    def tools(self, app, text):
+    def form(self, app, text):
         import instructor
         from pydantic import BaseModel
 
@@ -172,12 +199,22 @@ class Instructor:
             city: str
 
         client = instructor.from_openai(OpenAI().client(app))
-        answer = client.chat.completions.create(
+        return client.chat.completions.create(
             model=MODEL, messages=user(text), response_model=weather, max_retries=0
         )
-        return f"weather {answer.city}"
 
-    # It has no answers but those of a form, which a phrase has not.
+    def tools(self, app, text):
+        return f"weather {self.form(app, text).city}"
+
+    def blocked_call(self, app, text):
+        try:
+            self.form(app, text)
+        except Exception as error:
+            answer = error.last_completion
+            said = Answer(answer.choices[0].message.content, answer.id)
+            if is_right(said, PHRASES[app], True):
+                raise
+            return said
 
 
 class Curl:
@@ -190,13 +227,13 @@ class Curl:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def call(self, app, text):
-        return json.loads(self.ask(app, {"messages": user(text)}))["choices"][0]["message"]["content"]
+        answer = json.loads(self.ask(app, {"messages": user(text)}))
+        return Answer(answer["choices"][0]["message"]["content"], answer["id"])
 
     def stream(self, app, text):
         lines = self.ask(app, {"messages": user(text), "stream": True}).splitlines()
-        data = [line.removeprefix("data: ") for line in lines if line.startswith("data: {")]
-        choices = [choice for event in data for choice in json.loads(event)["choices"]]
-        return "".join(choice["delta"].get("content") or "" for choice in choices)
+        events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
+        return joined((choice["delta"].get("content"), event["id"]) for event in events for choice in event["choices"])
 
     def tools(self, app, text):
         answer = json.loads(self.ask(app, {"messages": user(text), "tools": [WEATHER]}))
@@ -215,14 +252,33 @@ LIBRARIES = {
 }
 
 
-def seen(library, action, app, text, expected):
+def is_right(answer, expected, is_block):
+    """Whether the user sees what is sent, and can tell by the id whether it is a block."""
+    if not isinstance(answer, Answer):
+        return answer == expected
+    return answer.text == expected and any(one.startswith(BLOCK) for one in answer.ids) == is_block
+
+
+def seen(library, action, app, text, expected, is_block):
+    if is_block and action == "call":
+        action = "blocked_call" if hasattr(library, "blocked_call") else "call"
     if not hasattr(library, action):
         return None
     try:
         got = getattr(library, action)(app, text)
     except Exception as error:
         return type(error).__name__
-    return "shown" if got == expected else "nothing" if not got else f"other: {got}"
+    if is_right(got, expected, is_block):
+        return "shown"
+    if is_block and is_right(got, expected, False):
+        return "no id"
+    if isinstance(got, Answer):
+        got = got.text and f"{got.text} {sorted(got.ids)}"
+    return f"other: {got}" if got else "nothing"
+
+
+# What a block of each application says.
+PHRASES = {app: expected for _, _, app, _, expected, is_block in CELLS if is_block}
 
 
 if __name__ == "__main__":

@@ -33,63 +33,56 @@ const POLICIES: [(&str, &str); 6] = [
 
 /// A column: its title, what the library does, the policy, the prompt, and what its user should see.
 struct Column {
-    title: &'static str,
+    title: String,
     action: &'static str,
     policy: &'static str,
     prompt: &'static str,
     expected: &'static str,
 }
 
-const COLUMNS: [Column; 12] = [
-    column("call", "call", "async", HELLO, ANSWER),
-    column("stream", "stream", "async", HELLO, ANSWER),
-    column("tools", "tools", "async", HELLO, WEATHER),
-    column("redact", "stream", "redact", PRIVATE, RESTORED),
-    column("blocked call", "call", "off", FORBIDDEN, PHRASE),
-    column(
-        "blocked call, `header`",
-        "call",
-        "header",
-        FORBIDDEN,
-        PHRASE,
-    ),
-    column("`off`: stream", "stream", "off", HELLO, ANSWER),
-    column("`off`: blocked", "stream", "off", FORBIDDEN, PHRASE),
-    column("`hold_back`: stream", "stream", "hold_back", HELLO, ANSWER),
-    column(
-        "`hold_back`: blocked",
-        "stream",
-        "hold_back",
-        FORBIDDEN,
-        PHRASE,
-    ),
-    column("`replay`: stream", "stream", "replay", HELLO, ANSWER),
-    column("`replay`: blocked", "stream", "replay", FORBIDDEN, PHRASE),
-];
-
-const fn column(
-    title: &'static str,
-    action: &'static str,
-    policy: &'static str,
-    prompt: &'static str,
-    expected: &'static str,
-) -> Column {
-    Column {
-        title,
+fn columns() -> Vec<Column> {
+    let column = |title: &str, action, policy, prompt| Column {
+        title: title.to_owned(),
         action,
         policy,
         prompt,
-        expected,
+        expected: match prompt {
+            FORBIDDEN => PHRASE,
+            PRIVATE => RESTORED,
+            _ if action == "tools" => WEATHER,
+            _ => ANSWER,
+        },
+    };
+    let mut columns = vec![
+        column("call", "call", "async", HELLO),
+        column("stream", "stream", "async", HELLO),
+        column("tools", "tools", "async", HELLO),
+        column("redact", "stream", "redact", PRIVATE),
+        column("blocked call", "call", "off", FORBIDDEN),
+        column("blocked call, `header`", "call", "header", FORBIDDEN),
+    ];
+    for policy in ["off", "hold_back", "replay"] {
+        for (what, prompt) in [("stream", HELLO), ("blocked", FORBIDDEN)] {
+            let title = format!("`{policy}`: {what}");
+            columns.push(column(&title, "stream", policy, prompt));
+        }
     }
+    columns
 }
 
 /// Cells that need not be shown, by library and title; `*` stands for every library.
-const EXPLAINED: [(&str, &str); 3] = [
+const EXPLAINED: [(&str, &str); 7] = [
     // §3: sync mode gives no stream.
     ("*", "`off`: stream"),
     ("*", "`off`: blocked"),
     // Its metadata are texts only.
     ("pydantic-ai", "blocked call"),
+    // Its chunks have ids of their own.
+    ("langchain-openai", "`hold_back`: blocked"),
+    ("langchain-openai", "`replay`: blocked"),
+    // A phrase is no object of the response model; the exception carries the answer.
+    ("instructor", "blocked call"),
+    ("instructor", "blocked call, `header`"),
 ];
 
 /// A model that calls the tool it is offered, and else says a sentence.
@@ -153,26 +146,29 @@ fn gateway(upstream: &Upstream, backend: &Backend) -> Stack {
 /// One library: its row of the table, or what is wrong with it.
 struct Library {
     name: &'static str,
+    /// As the table names it: by its package, and by its language where two share a name.
+    title: &'static str,
     version: Option<String>,
     cells: BTreeMap<String, Value>,
 }
 
 /// Runs a script for a library.
 #[track_caller]
-fn library(stack: &Stack, command: &mut Command, name: &'static str) -> Library {
-    let cells: Vec<_> = COLUMNS
-        .iter()
-        .map(|column| {
-            let app = application(column.policy);
-            json!([
-                column.title,
-                column.action,
-                app,
-                column.prompt,
-                column.expected
-            ])
-        })
-        .collect();
+fn library(stack: &Stack, command: &mut Command, [name, title]: [&'static str; 2]) -> Library {
+    let columns = columns().into_iter();
+    let cells = columns.map(|column| {
+        let app = application(column.policy);
+        let is_block = column.expected == PHRASE;
+        json!([
+            column.title,
+            column.action,
+            app,
+            column.prompt,
+            column.expected,
+            is_block
+        ])
+    });
+    let cells: Vec<Value> = cells.collect();
     let base = format!("http://{}/v1", stack.gateway_addr);
     let output = command
         .args([name, &base, KEY, &json!(cells).to_string()])
@@ -185,6 +181,7 @@ fn library(stack: &Stack, command: &mut Command, name: &'static str) -> Library 
     };
     Library {
         name,
+        title,
         version: seen["version"].as_str().map(str::to_owned),
         cells: serde_json::from_value(seen["cells"].clone()).unwrap(),
     }
@@ -195,6 +192,7 @@ impl Library {
         match self.cells[title].as_str() {
             None => "–".to_owned(),
             Some("shown") => "✓".to_owned(),
+            Some("no id") => "✓ no id".to_owned(),
             Some("nothing") => "nothing".to_owned(),
             Some(failure) => format!("`{failure}`"),
         }
@@ -202,8 +200,9 @@ impl Library {
 
     fn row(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
-        let cells = COLUMNS.iter().map(|column| self.cell(column.title));
-        let first = format!("{} {version}", self.name).trim_end().to_owned();
+        let cells = columns().into_iter();
+        let cells = cells.map(|column| self.cell(&column.title));
+        let first = format!("{} {version}", self.title).trim_end().to_owned();
         let cells: Vec<String> = std::iter::once(first).chain(cells).collect();
         format!("| {} |", cells.join(" | "))
     }
@@ -214,11 +213,11 @@ impl Library {
             let mut known = EXPLAINED.iter();
             known.any(|(name, cell)| *cell == title && (*name == "*" || *name == self.name))
         };
-        let cells = COLUMNS.iter().map(|column| column.title);
+        let cells = columns().into_iter().map(|column| column.title);
         cells
             .filter(|title| !is_explained(title))
             .filter(|title| !matches!(&*self.cell(title), "✓" | "–"))
-            .map(|title| format!("{}, {title}: {}", self.name, self.cell(title)))
+            .map(|title| format!("{}, {title}: {}", self.title, self.cell(&title)))
             .collect()
     }
 }
@@ -234,28 +233,43 @@ fn the_page_of_clients_says_what_each_library_shows() {
     for (variable, names) in [
         (
             "MONITOR_TEST_PYTHON",
-            &["openai", "langchain-openai", "pydantic-ai", "curl"][..],
+            &[
+                ["openai", "openai (Python)"],
+                ["langchain-openai", "langchain-openai (Python)"],
+                ["pydantic-ai", "pydantic-ai-slim"],
+                ["curl", "curl"],
+            ][..],
         ),
         (
             "MONITOR_TEST_PYTHON_OPENAI_2",
-            &["openai", "litellm", "llama-index", "instructor"],
+            &[
+                ["openai", "openai (Python)"],
+                ["litellm", "litellm"],
+                ["llama-index", "llama-index-llms-openai-like"],
+                ["instructor", "instructor"],
+            ],
         ),
     ] {
-        for name in names {
+        for names in names {
             let mut command = Command::new(python(variable));
             let command = command.arg(super::script("matrix.py"));
-            libraries.push(library(&stack, command, name));
+            libraries.push(library(&stack, command, *names));
         }
     }
     let folder = support::tool("MONITOR_TEST_NODE_DIR");
     let copy = Path::new(&folder).join(format!("matrix-{}.mjs", std::process::id()));
     std::fs::copy(super::script("matrix.mjs"), &copy).unwrap();
-    for name in ["openai", "@ai-sdk/openai-compatible", "@langchain/openai"] {
+    for names in [
+        ["openai", "openai (Node.js)"],
+        ["@ai-sdk/openai-compatible"; 2],
+        ["@langchain/openai"; 2],
+    ] {
         let mut command = Command::new("node");
-        libraries.push(library(&stack, command.arg(&copy), name));
+        libraries.push(library(&stack, command.arg(&copy), names));
     }
     std::fs::remove_file(copy).unwrap();
-    let titles: Vec<&str> = COLUMNS.iter().map(|column| column.title).collect();
+    let titles = columns().into_iter().map(|column| column.title);
+    let titles: Vec<String> = titles.collect();
     let mut table = format!(
         "| Library | {} |\n|---|{}\n",
         titles.join(" | "),

@@ -7,8 +7,9 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use support::api::{authorised, patch, post};
 use support::http::Response;
+use support::line::signal;
 use support::request::{HELLO, Request};
-use support::stack::Stack;
+use support::stack::{Folder, Stack};
 use support::upstream::{ANSWER, Upstream};
 use support::{KEY, eventually};
 
@@ -250,4 +251,25 @@ fn contract_16_a_listed_application_that_was_removed_elsewhere_is_created_with_t
     assert_eq!(made.status(), 201, "{}", made.text());
     assert_eq!(made.json()["policy_source"], "file");
     assert_eq!(made.json()["policy"]["phrase"], "from the file");
+}
+
+#[test]
+fn contract_47_a_start_names_the_applications_whose_stored_policy_is_not_in_force() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let server = || Stack::all().upstream(&upstream).folder(&folder);
+    let mut stack = server().start();
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    for id in [LISTED, STORED] {
+        let body = json!({"id": id, "name": "stored", "policy": policy});
+        assert_eq!(post(&stack, "/applications", &body).status(), 201);
+    }
+    signal(stack.process.id() as i32, "TERM");
+    stack.process.await_exit();
+    let stack = server().yaml(&listed("from the file")).start();
+    assert_eq!(phrase(&call_with_card(&stack, LISTED)), "from the file");
+    let said = stack.stderr();
+    let mut lines = said.lines();
+    let line = lines.find(|line| line.contains("stored policies are not in force"));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains(LISTED) && !line.contains(STORED), "{line}");
 }

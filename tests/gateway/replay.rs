@@ -1,12 +1,12 @@
 //! `stream_in_sync: replay`: the whole answer of sync mode as a stream, CONTRACT 43 with 2, 12, 13, 15, 41.
 
 use crate::stream_blocks::events;
-use crate::sync::{PHRASE, chat, sync};
+use crate::sync::{PHRASE, SYNC, chat, sync};
 use serde_json::{Value, json};
 use std::io::Write;
 use support::assert_envelope;
 use support::backend::Backend;
-use support::request::{HELLO, HELLO_STREAM};
+use support::request::{HELLO, HELLO_STREAM, Request};
 use support::upstream::{ANSWER, Upstream, response, sse};
 
 const ON: &str = ", stream_in_sync: replay";
@@ -271,18 +271,37 @@ fn errors_stay_errors() {
 }
 
 #[test]
-fn a_stream_that_plain_sync_mode_rewrites_is_counted_and_warned_about_once() {
+fn streams_that_plain_sync_mode_rewrites_are_counted_and_warned_about_once_for_each_application() {
     // §3, CONTRACT 2.
     let (upstream, backend) = (Upstream::ok(), Backend::start());
-    let stack = sync(&upstream, "").monitor(&backend).start();
+    let other = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8f";
+    let second = format!("- {{id: {other}, app_mode: sync, phrase: no}}");
+    let stack = sync(&upstream, "").yaml(&second).monitor(&backend);
+    let stack = stack.start();
     for _ in 0..3 {
         assert_eq!(stack.call(&chat(HELLO_STREAM)).text(), ANSWER);
+        let call = Request::chat(HELLO_STREAM).header("X-Application-Id", other);
+        assert_eq!(stack.call(&call).text(), ANSWER);
     }
     stack.call(&chat(HELLO));
     assert_eq!(
         stack.metric(r#"monitor_sync_streams_total{handling="rewritten"}"#),
-        3.0
+        6.0
     );
     let warned = stack.stderr();
-    assert_eq!(warned.matches("hold_back or replay").count(), 1, "{warned}");
+    for application in [SYNC, other] {
+        let line = format!("a call of application {application} asked for a stream");
+        assert_eq!(warned.matches(&line).count(), 1, "{warned}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_replayed_is_logged_with_its_application() {
+    // CONTRACT 43.
+    let upstream = Upstream::json(200, "{\"error\":{}}");
+    let stack = sync(&upstream, ON).monitor(&Backend::start()).start();
+    stack.call(&chat(HELLO_STREAM));
+    let said = stack.stderr();
+    let line = format!("an answer to application {SYNC} could not be sent as a stream");
+    assert!(said.contains(&line), "{said}");
 }

@@ -5,6 +5,7 @@ use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use support::stack::Folder;
 
 const RULES: &str = "conf/prometheus/alerts.yaml";
 
@@ -32,17 +33,48 @@ fn rules() -> BTreeSet<String> {
     unique
 }
 
+/// The expressions of all rules, by name, as the file has them.
+fn expressions() -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(root().join(RULES)).unwrap();
+    let rule = r"(?ms)^ *- alert: (\w+)$.*?^ *expr: (?:\|\n)?(.*?)^ {8}(?:for|labels):";
+    let found = Regex::new(rule).unwrap();
+    let found = found.captures_iter(&text);
+    found
+        .map(|rule| (rule[1].to_owned(), rule[2].trim().to_owned()))
+        .collect()
+}
+
+/// The parts of an expression that are joined by `or` outside of parentheses.
+fn branches(expression: &str) -> Vec<String> {
+    let mut depth = 0;
+    let mut parts = vec![String::new()];
+    for word in expression.split_inclusive([' ', '\n']) {
+        if depth == 0 && word.trim() == "or" {
+            parts.push(String::new());
+            continue;
+        }
+        *parts.last_mut().unwrap() += word;
+        depth += word.matches('(').count() as i32 - word.matches(')').count() as i32;
+    }
+    parts
+}
+
 /// Runs it; gives what it printed.
 #[track_caller]
 pub(super) fn promtool(command: &str, files: &[PathBuf], input: Stdio) -> String {
+    let (succeeds, printed) = run(command, files, input);
+    assert!(succeeds, "{command}:\n{printed}");
+    printed
+}
+
+/// Runs it; gives whether it succeeded, and what it printed.
+fn run(command: &str, files: &[PathBuf], input: Stdio) -> (bool, String) {
     let mut promtool = Command::new("promtool");
     let command_line = promtool.args(command.split(' ')).args(files);
     let output = command_line.stdin(input).output();
     let output = output.expect("promtool, of Prometheus");
     let printed = [output.stdout, output.stderr].concat();
-    let printed = String::from_utf8(printed).unwrap();
-    assert!(output.status.success(), "{command}:\n{printed}");
-    printed
+    (output.status.success(), String::from_utf8(printed).unwrap())
 }
 
 #[test]
@@ -64,6 +96,41 @@ fn prometheus_reads_the_alert_rules() {
 #[ignore = "needs promtool"]
 fn every_alert_fires_and_stays_silent_as_its_cases_say() {
     promtool("test rules", &cases(), Stdio::null());
+}
+
+#[test]
+#[ignore = "needs promtool"]
+fn every_branch_of_an_alert_has_a_case_that_fires_by_it_alone() {
+    let rules_file = std::fs::read_to_string(root().join(RULES)).unwrap();
+    let folder = Folder::new();
+    let rules_path = folder.path().join("alerts.yaml");
+    let copies: Vec<PathBuf> = cases()
+        .iter()
+        .map(|case| {
+            let text = std::fs::read_to_string(case).unwrap();
+            let text = text.replace("../../../conf/prometheus/alerts.yaml", "alerts.yaml");
+            folder.write(case.file_name().unwrap().to_str().unwrap(), &text)
+        })
+        .collect();
+    let mut tried = 0;
+    for (rule, expression) in expressions() {
+        let parts = branches(&expression);
+        if parts.len() == 1 {
+            continue;
+        }
+        for left_out in 0..parts.len() {
+            let mut rest = parts.clone();
+            let branch = rest.remove(left_out);
+            let changed = rules_file.replace(&expression, &rest.join(" or "));
+            assert_ne!(changed, rules_file, "{rule}");
+            std::fs::write(&rules_path, changed).unwrap();
+            let (succeeds, printed) = run("test rules", &copies, Stdio::null());
+            assert!(!succeeds, "no case of {rule} fires by {branch}");
+            assert!(printed.contains(&rule), "{printed}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 10, "{tried}");
 }
 
 #[test]

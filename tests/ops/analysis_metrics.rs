@@ -1,14 +1,17 @@
 //! What an analysis server says about itself: its requests, its verdicts, its store (CONTRACT 35).
 
 use serde_json::{Value, json};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
 use support::KEY;
 use support::api::{analyse, authorised, post};
 use support::bucket::Bucket;
 use support::eventually;
 use support::fault::SilentProxy;
+use support::line::signal;
 use support::postgres::Postgres;
 use support::request::Request;
-use support::stack::Stack;
+use support::stack::{Folder, Stack};
 
 fn requests(stack: &Stack, route: &str, status: u16) -> f64 {
     stack.metric(&format!(
@@ -37,18 +40,19 @@ fn requests_are_counted_by_the_template_of_their_route_and_their_status() {
         ("/records", 405, 1.0),
         ("/docs", 200, 2.0),
         ("/ui", 200, 1.0),
+        // A page that there is not.
+        ("/ui", 404, 1.0),
+        // No path that a client invents becomes a series.
+        ("other", 404, 2.0),
     ] {
         assert_eq!(requests(&stack, route, status), count, "{route} {status}");
     }
-    // A page that there is not is either; no path that a client invents becomes a series.
-    let missing = requests(&stack, "other", 404) + requests(&stack, "/ui", 404);
-    assert_eq!(missing, 3.0);
     let metrics = stack.metrics();
     assert!(!metrics.contains("no/such") && !metrics.contains("00000000"));
 }
 
 #[test]
-fn messages_are_counted_by_what_was_found_with_the_time_of_each_stage() {
+fn messages_are_counted_by_what_was_found_with_the_time_of_each_step() {
     let stack = Stack::analysis_server().start();
     analyse(&stack, "Hello there, how are you today?", json!({}));
     analyse(&stack, "Write to anna@example.com, please.", json!({}));
@@ -78,12 +82,46 @@ fn messages_are_counted_by_what_was_found_with_the_time_of_each_stage() {
         value(r#"monitor_records_stored_total{stage="post_call"}"#),
         1.0
     );
-    for stage in ["parse", "store"] {
-        let count = format!(r#"monitor_analysis_stage_seconds_count{{stage="{stage}"}}"#);
-        assert_eq!(value(&count), 3.0, "{stage}");
+    for step in ["parse", "store"] {
+        let count = format!(r#"monitor_analysis_step_seconds_count{{step="{step}"}}"#);
+        assert_eq!(value(&count), 3.0, "{step}");
     }
-    let taken = r#"monitor_analysis_stage_seconds_sum{stage="store"}"#;
+    let taken = r#"monitor_analysis_step_seconds_sum{step="store"}"#;
     assert!(value(taken) > 0.0);
+}
+
+/// Messages that were not checked as a whole.
+fn incomplete(stack: &Stack, reason: &str) -> f64 {
+    let labels = format!(r#"reason="{reason}",stage="pre_call""#);
+    stack.metric(&format!("monitor_analysis_incomplete_total{{{labels}}}"))
+}
+
+#[test]
+fn messages_that_are_not_checked_as_a_whole_are_counted_whatever_was_found_in_them() {
+    let found = |stack: &Stack| {
+        stack.metric(r#"monitor_analysis_results_total{stage="pre_call",type="dataclean"}"#)
+    };
+    // A stage that fails: the rules ask for guardrails, and this deployment has none.
+    let failing = Stack::analysis_server().yaml("services: {guardrails: false}");
+    let failing = failing.start();
+    let answer = analyse(&failing, "Write to anna@example.com, please.", json!({}));
+    assert_eq!(answer["status"], "partial_success", "{answer}");
+    let counted = [
+        incomplete(&failing, "failed"),
+        incomplete(&failing, "budget"),
+    ];
+    assert_eq!((found(&failing), counted), (1.0, [1.0, 0.0]));
+    // A message that is longer than what is analyzed.
+    let bounded = Stack::analysis_server().yaml("limits: {analyzed_bytes: 64KiB}");
+    let bounded = bounded.start();
+    let long = format!("Write to anna@example.com. {}", "and so on ".repeat(10_000));
+    let answer = analyse(&bounded, &long, json!({}));
+    assert_eq!(answer["status"], "partial_success", "{answer}");
+    let counted = [
+        incomplete(&bounded, "failed"),
+        incomplete(&bounded, "budget"),
+    ];
+    assert_eq!((found(&bounded), counted), (1.0, [0.0, 1.0]));
 }
 
 #[test]
@@ -249,7 +287,8 @@ fn files_are_counted_and_so_are_failures_of_their_storage() {
     let keep = json!({"version": 1, "rules": {"keep_original": true}});
     support::api::patch(&stack, &rules, &keep);
     let attach = |content: &str| {
-        let record = analyse(&stack, "With a file.", json!({}))["request_id"].clone();
+        let record =
+            analyse(&stack, "With a file.", json!({"user_id": "anna"}))["request_id"].clone();
         let path = format!(
             "/user_prompt_analysis/{}/attach_files",
             record.as_str().unwrap()
@@ -270,4 +309,41 @@ fn files_are_counted_and_so_are_failures_of_their_storage() {
     assert_eq!(attach("two"), 503);
     let (stored, failures) = figures();
     assert!(stored == 1.0 && failures >= 1.0, "{failures}");
+    // Nor can the bytes of an erased user be removed. The database is not at fault.
+    let erase = Request::new("DELETE", "/records?user_id=anna");
+    assert_eq!(authorised(erase).call(stack.analysis_addr).status(), 503);
+    assert!(figures().1 > failures);
+    let metrics = stack.metrics();
+    let mut errors = metrics
+        .lines()
+        .filter(|line| line.starts_with("monitor_store_errors_total{"));
+    assert!(errors.all(|line| line.ends_with(" 0")), "{metrics}");
+}
+
+#[test]
+fn a_round_of_retention_that_the_store_fails_counts_as_its_failure() {
+    let folder = Folder::new();
+    let server = || Stack::analysis_server().folder(&folder);
+    let mut stack = server().start();
+    for text in ["one", "two"] {
+        analyse(&stack, text, json!({}));
+    }
+    signal(stack.process.id() as i32, "TERM");
+    stack.process.await_exit();
+    let database = stack.data_dir().join("monitor.db");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(database);
+        let mut database = options.connect().await.unwrap();
+        let keep =
+            "CREATE TRIGGER keep BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'kept'); END";
+        sqlx::query(keep).execute(&mut database).await.unwrap();
+        database.close().await.unwrap();
+    });
+    let stack = server().yaml("retention: {rows: 1}").start();
+    eventually("a round of retention fails", || {
+        (stack.metric("monitor_retention_failures_total") >= 1.0).then_some(())
+    });
+    let refused = r#"monitor_store_errors_total{reason="refused"}"#;
+    assert!(stack.metric(refused) >= 1.0, "{}", stack.stderr());
 }

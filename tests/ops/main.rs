@@ -16,6 +16,7 @@ mod log_bytes;
 mod memory;
 mod packages;
 mod reload;
+mod run_script;
 mod secrets;
 mod secrets_world;
 mod series;

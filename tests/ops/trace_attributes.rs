@@ -48,10 +48,10 @@ fn the_model_call_tells_what_was_asked_for_and_how_the_answer_ended() {
             ("gen_ai.request.temperature", 0.2.into()),
             ("gen_ai.request.top_p", 1.0.into()),
             ("gen_ai.usage.cache_read.input_tokens", "8".into()),
-            // printf %s anna@example.org | sha256sum | cut -c 1-32
+            // printf %s anna@example.org | openssl dgst -sha256 -hmac mon_test_key_2f6c1b7e -r | cut -c 1-32
             (
                 "gen_ai.conversation.id",
-                "a3bf86238a1c59bd2f0a648af9293620".into(),
+                "9a5d976cd5532c0276ee35245752145f".into(),
             ),
         ] {
             assert_eq!(*attribute(client, name), value, "{name} of {client}");

@@ -57,8 +57,8 @@ pub trait StoreEngine: Send + Sync {
     /// `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
 
-    /// Asks the database for the version of its schema. It is not asked while every connection is at work and
-    /// completes some.
+    /// Asks the database for the version of its schema. While every connection is at work and some of the work was
+    /// completed a moment ago, it is not asked.
     ///
     /// # Errors
     /// [`StoreError`] when the database does not answer.

@@ -67,6 +67,9 @@ pub enum StoreError {
     /// The database refused or failed: busy for too long, disk full, input/output error.
     #[error("the database failed: {0}")]
     Unavailable(String),
+    /// The bytes of attached files cannot be removed; the database is not at fault.
+    #[error("{0}")]
+    Files(String),
     /// A constraint of the schema does not allow the change; sending it again would not help.
     #[error("the database refuses the change: {0}")]
     Refused(String),

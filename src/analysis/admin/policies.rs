@@ -70,32 +70,42 @@ impl Admin {
     }
 
     /// Creates the applications of a configuration file that the store does not have, so that their messages are
-    /// accepted; their policies stay in the file.
+    /// accepted; their policies stay in the file. Returns those for which the store has another policy.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written.
-    pub async fn add_listed(&self, listed: &[ApplicationPolicy]) -> Result<(), StoreError> {
+    pub async fn add_listed(
+        &self,
+        listed: &[ApplicationPolicy],
+    ) -> Result<Vec<ApplicationId>, StoreError> {
+        let mut overridden = Vec::new();
         for application in listed {
-            if self
-                .applications
-                .application(application.id)
-                .await?
-                .is_none()
-            {
-                let (id, name) = (application.id, application.name.clone());
-                let bare = bare_application(id, name, json!({}));
-                let added = self
-                    .applications
-                    .add_application(bare, "configuration")
-                    .await;
-                // Another server may have created it at the same time.
-                if added.is_err() && self.applications.application(id).await?.is_none() {
-                    return added;
-                }
+            let stored = self.applications.application(application.id).await?;
+            match stored {
+                None => self.add_bare(application).await?,
+                Some(stored) => match stored.policy {
+                    Some(policy) if policy.as_ref() != Ok(&application.policy) => {
+                        overridden.push(stored.id);
+                    }
+                    _ => {}
+                },
             }
         }
         self.application_cache.invalidate_all();
-        Ok(())
+        Ok(overridden)
+    }
+
+    async fn add_bare(&self, listed: &ApplicationPolicy) -> Result<(), StoreError> {
+        let bare = bare_application(listed.id, listed.name.clone(), json!({}));
+        let added = self
+            .applications
+            .add_application(bare, "configuration")
+            .await;
+        // Another server may have created it at the same time.
+        match added.is_err() && self.applications.application(listed.id).await?.is_some() {
+            true => Ok(()),
+            false => added,
+        }
     }
 }
 

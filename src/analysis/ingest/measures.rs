@@ -1,7 +1,8 @@
 //! What the metrics show of messages: what was found in them, the time of each step, and what was stored.
 
 use super::Ingest;
-use crate::observe::{AnalysisResult, AnalysisStep, Metrics};
+use crate::observe::{AnalysisResult, AnalysisStep, IncompleteReason, Metrics};
+use monitor_detect::NOT_ANALYZED;
 use monitor_model::{AnalysisResponse, Stage, Status};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,6 +49,15 @@ impl Ingest {
             return;
         };
         metrics.analysis.analyzed(stage, result(answer));
+        for reason in [IncompleteReason::Failed, IncompleteReason::Budget] {
+            if answer
+                .errors
+                .iter()
+                .any(|error| incomplete(error) == reason)
+            {
+                metrics.analysis.incomplete(stage, reason);
+            }
+        }
         let timings = &answer.timings;
         for (step, took_us) in [
             (AnalysisStep::Dataclean, timings.dataclean_us),
@@ -59,6 +69,16 @@ impl Ingest {
                 metrics.analysis.took(step, Duration::from_micros(took_us));
             }
         }
+    }
+}
+
+/// Why the stage that an entry of `errors` names did not look at everything.
+fn incomplete(error: &str) -> IncompleteReason {
+    let failure = error.split_once(": ").map_or(error, |(_, failure)| failure);
+    // Other servers name the setting that bounds what they get.
+    match failure.starts_with(NOT_ANALYZED) || failure.contains("max_text)") {
+        true => IncompleteReason::Budget,
+        false => IncompleteReason::Failed,
     }
 }
 

@@ -8,6 +8,7 @@ use monitor_store::{
     Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL,
     Received, StoreError,
 };
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -87,8 +88,7 @@ impl Files {
             }
             // Half of the allowed time: an upload in progress then arrives within the other half.
             let removed = timeout(REMOVAL / 2, self.remove(&hashes)).await;
-            let late = |_| StoreError::Unavailable("files are removed too slowly".to_owned());
-            removed.map_err(late)??;
+            removed.map_err(|_| failed(&"files are removed too slowly"))??;
             self.store.forget_blobs(hashes).await?;
         }
     }
@@ -96,13 +96,16 @@ impl Files {
     async fn remove(&self, hashes: &[BlobHash]) -> Result<(), StoreError> {
         for hash in hashes {
             let removed = self.blobs.remove(*hash).await;
-            removed.map_err(|error| {
-                FileStorageFailed { error: &error }.emit();
-                StoreError::Unavailable(error.to_string())
-            })?;
+            removed.map_err(|error| failed(&error))?;
         }
         Ok(())
     }
+}
+
+/// A failure to remove files, reported.
+fn failed(error: &dyn Display) -> StoreError {
+    FileStorageFailed { error }.emit();
+    StoreError::Files(error.to_string())
 }
 
 impl From<BlobError> for ApiError {

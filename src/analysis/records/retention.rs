@@ -4,6 +4,7 @@
 use super::Records;
 use super::files::Files;
 use crate::analysis::clock::now_ms;
+use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
 use crate::observe::Metrics;
@@ -72,6 +73,7 @@ impl Retention {
             let mut removed = 0;
             let enforced = self.enforce(&mut removed).await;
             let failure = enforced.and(self.files.collect().await).err();
+            failure.iter().for_each(report);
             let ran = RetentionRan {
                 removed,
                 failure: failure.as_ref().map(ToString::to_string),
@@ -92,7 +94,8 @@ impl Retention {
             let gone = self.removal.enforce_retention(Some(id), limits, now_ms());
             match gone.await {
                 Ok(gone) => *removed += gone,
-                Err(error) => first_failure = first_failure.and(Err(error)),
+                Err(error) if first_failure.is_ok() => first_failure = Err(error),
+                Err(error) => report(&error),
             }
         }
         let limits = RetentionLimits {

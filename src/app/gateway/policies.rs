@@ -7,13 +7,16 @@ use crate::policy::{
     FileList, FileStore, LayeredPolicyStore, Policies, PolicyStore, PostgresStore,
 };
 use anyhow::{Context, Result};
-use monitor_model::ApplicationPolicy;
+use log::warn;
+use monitor_model::{ApplicationId, ApplicationPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 
 /// How long a start waits for the store; the last good copy is in force meanwhile.
 const FIRST_READ: Duration = Duration::from_secs(5);
+/// The most applications that a warning names.
+const MOST_NAMED: usize = 10;
 
 /// Policies, and the way to change them where they come from the configuration file.
 pub(crate) struct Opened {
@@ -35,7 +38,8 @@ struct LocalAnalysis {
 }
 
 impl ListedApplications {
-    /// Creates those that the store of this process does not have. Blocks.
+    /// Creates those that the store of this process does not have, and warns about those for which it has another
+    /// policy (CONTRACT 47). Blocks.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -45,7 +49,10 @@ impl ListedApplications {
         };
         let added = analysis.services.admin.add_listed(listed);
         let added = analysis.runtime.block_on(added);
-        added.context("cannot add the applications of the configuration to the store")
+        let overridden =
+            added.context("cannot add the applications of the configuration to the store")?;
+        warn_overridden(&overridden);
+        Ok(())
     }
 
     /// Puts their policies in force.
@@ -93,6 +100,23 @@ pub(crate) fn open(
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());
     Ok(Some(Opened { policies, listed }))
+}
+
+fn warn_overridden(applications: &[ApplicationId]) {
+    if applications.is_empty() {
+        return;
+    }
+    let named = applications.iter().take(MOST_NAMED);
+    let named: Vec<String> = named.map(ToString::to_string).collect();
+    let more = match applications.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    warn!(
+        target: "policy",
+        "stored policies are not in force, because the configuration file (applications) has others for {}{more}",
+        named.join(", "),
+    );
 }
 
 /// Brings the gauges up to date for a look at them.

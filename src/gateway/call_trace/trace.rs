@@ -2,6 +2,7 @@
 //! other call carries a null pointer.
 
 use super::clock::CallClock;
+use crate::gateway::auth::access_key;
 use crate::gateway::headers::{self, Extensions};
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::ModelServer;
@@ -10,13 +11,13 @@ use crate::observe::events::CallEnded;
 use crate::observe::trace::{SpanId, TraceContext, Tracer};
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method};
-use monitor_model::{AppMode, Stage};
+use monitor_model::{AppMode, Secret, Stage};
 use monitor_wire::json::{Chat, answer_end};
 use monitor_wire::sse;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::RequestHeader;
-use sha2::{Digest as _, Sha256};
+use ring::hmac;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -72,7 +73,7 @@ pub(super) struct CheckSpan {
 pub(super) struct RequestMetadata {
     /// The connection of the client is encrypted.
     pub(super) is_tls: bool,
-    /// A hash of X-Session-Id: the client may put anything there, a name too.
+    /// A keyed hash of X-Session-Id: the client may put anything there, a name too.
     pub(super) conversation: Option<String>,
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
@@ -253,7 +254,11 @@ impl RequestMetadata {
         self.max_tokens = most.filter(|most| *most >= 0.0).map(|most| most as u64);
         self.temperature = chat.number("temperature");
         self.top_p = chat.number("top_p");
-        self.conversation = Extensions::of(headers).session_id.map(|id| hashed(&id));
+        let session = Extensions::of(headers).session_id;
+        let key = access_key(headers).ok();
+        self.conversation = session
+            .zip(key)
+            .map(|(session, key)| keyed_hash(&key, &session));
     }
 }
 
@@ -297,11 +302,13 @@ impl AnswerMetadata {
     }
 }
 
-/// The first 32 hexadecimal digits of its SHA-256.
-fn hashed(id: &str) -> String {
-    let digest = Sha256::digest(id.as_bytes());
-    let digits = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
-    digits.collect()
+/// The first 32 hexadecimal digits of its HMAC-SHA256 with the access key: whoever reads traces and has no access key
+/// cannot try names, and all gateways that a client calls give the same.
+fn keyed_hash(key: &Secret, session: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose().as_bytes());
+    let digest = hmac::sign(&key, session.as_bytes());
+    let digits = digest.as_ref().iter().take(16);
+    digits.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The trace that a request says it belongs to; None where several headers name one,

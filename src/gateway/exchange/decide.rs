@@ -254,7 +254,8 @@ pub(super) async fn pre_call(
 impl SyncCall {
     fn block(self, snapshot: &Snapshot, finding: &Finding) -> Decision {
         let chat = self.parsed.chat();
-        let streaming = Streaming::decide(snapshot, &self.policy, chat);
+        let application = self.registration.application();
+        let streaming = Streaming::decide(snapshot, &self.policy, application, chat);
         streaming.emit(&snapshot.metrics);
         let request = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
         let block = Block::by_verdict(Stage::PreCall, request, self.policy, finding);
@@ -263,7 +264,8 @@ impl SyncCall {
 
     fn forward(self, snapshot: &Snapshot) -> Forward {
         let chat = self.parsed.chat();
-        let streaming = Streaming::decide(snapshot, &self.policy, chat);
+        let application = self.registration.application();
+        let streaming = Streaming::decide(snapshot, &self.policy, application, chat);
         streaming.emit(&snapshot.metrics);
         let summary = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
         let parsed = self.parsed;

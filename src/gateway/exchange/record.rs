@@ -12,7 +12,7 @@ use crate::gateway::state::Snapshot;
 use crate::observe::VerdictType;
 use crate::spool::Receipt;
 use crate::spool::{Lease, Spool};
-use monitor_model::{ErrorType, ExchangeId, Stage};
+use monitor_model::{ApplicationId, ErrorType, ExchangeId, Stage};
 use monitor_wire::json::Prompt;
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
@@ -78,6 +78,11 @@ impl Registration {
     /// X-Application-Id or MONITOR_APPLICATION_ID, unparsed.
     pub(super) fn application_id(&self) -> Option<&str> {
         self.0.as_ref()?.context.application_id.as_deref()
+    }
+
+    /// The same as an id, for the log.
+    pub(super) fn application(&self) -> Option<ApplicationId> {
+        self.application_id()?.parse().ok()
     }
 
     /// The exchange's id (CONTRACT 5).

@@ -7,7 +7,7 @@ use super::hold_back::HoldBack;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::StreamAsked;
 use crate::observe::{Metrics, StreamHandling};
-use monitor_model::{Policy, StreamInSync};
+use monitor_model::{ApplicationId, Policy, StreamInSync};
 use monitor_wire::json::{Chat, Edit};
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct Streaming {
     /// How it is counted.
     handling: Option<StreamHandling>,
+    /// Of the call, for the log.
+    application: Option<ApplicationId>,
     /// What changes in the body for the upstream.
     pub(super) edits: Vec<Edit<Vec<u8>>>,
     /// The form of an answer that the gateway makes itself.
@@ -27,7 +29,12 @@ pub(super) struct Streaming {
 
 impl Streaming {
     /// Follows the policy.
-    pub(super) fn decide(snapshot: &Snapshot, policy: &Arc<Policy>, chat: Chat<'_>) -> Self {
+    pub(super) fn decide(
+        snapshot: &Snapshot,
+        policy: &Arc<Policy>,
+        application: Option<ApplicationId>,
+        chat: Chat<'_>,
+    ) -> Self {
         let form = match chat.wants_stream() {
             true => BlockForm::Stream {
                 with_usage: chat.wants_usage(),
@@ -40,6 +47,7 @@ impl Streaming {
         {
             return Self {
                 handling: Some(StreamHandling::HeldBack),
+                application,
                 edits: Vec::new(),
                 form,
                 filter: Some(Box::new(filter)),
@@ -57,14 +65,19 @@ impl Streaming {
             edits.extend(options.map(|span| (span, b"null".to_vec())));
             return Self {
                 handling: Some(StreamHandling::Replayed),
+                application,
                 edits,
                 form,
                 filter: None,
-                replay: Some(Replay { with_usage }),
+                replay: Some(Replay {
+                    with_usage,
+                    application,
+                }),
             };
         }
         Self {
             handling: (!edits.is_empty()).then_some(StreamHandling::Rewritten),
+            application,
             edits,
             form: BlockForm::Completion,
             filter: None,
@@ -75,7 +88,12 @@ impl Streaming {
     /// Counts a call that may get a stream.
     pub(super) fn emit(&self, metrics: &Metrics) {
         if let Some(handling) = self.handling {
-            StreamAsked { handling }.emit(metrics);
+            let application = self.application;
+            StreamAsked {
+                handling,
+                application,
+            }
+            .emit(metrics);
         }
     }
 }

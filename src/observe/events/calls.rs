@@ -1,6 +1,6 @@
 //! Events of calls and of client connections.
 
-use crate::observe::labels::{EndReason, Outcome, RouteLabel};
+use crate::observe::labels::{EndReason, Label, Outcome, RouteLabel};
 use crate::observe::metrics::{CallTimes, Metrics};
 use crate::observe::throttle::Throttle;
 use log::info;

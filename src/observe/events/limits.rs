@@ -1,6 +1,6 @@
 //! Events of limits that were reached.
 
-use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit, UnknownCaller};
+use crate::observe::labels::{AcceptFault, Exhausted, Label, QuotaLimit, UnknownCaller};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::{info, warn};

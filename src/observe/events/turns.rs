@@ -1,6 +1,6 @@
 //! Events of messages that take turns to be analyzed.
 
-use crate::observe::labels::TurnRefusal;
+use crate::observe::labels::{Label, TurnRefusal};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::warn;

@@ -1,7 +1,7 @@
 //! The metrics of an analysis server: requests of its API, verdicts, the time they take, records and files.
 
-use super::register::{About, children, counter, counters};
-use crate::observe::labels::{AnalysisResult, AnalysisStep};
+use super::register::{About, counter, counters, per_stage};
+use crate::observe::labels::{AnalysisResult, AnalysisStep, IncompleteReason, Label};
 use monitor_model::Stage;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Registry};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use std::time::Duration;
 const STEP: &[f64] = &[
     0.000_05, 0.000_2, 0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0,
 ];
-/// Statuses that each route shows from the start: the first error counts, too.
-const SHOWN: [&str; 3] = ["200", "500", "503"];
+/// Statuses that each route shows from the start: the first error counts, too. 502 is an identity provider's fault.
+const SHOWN: [&str; 4] = ["200", "500", "502", "503"];
 
 const REQUESTS: About = (
     "monitor_api_requests_total",
@@ -20,6 +20,10 @@ const REQUESTS: About = (
 const RESULTS: About = (
     "monitor_analysis_results_total",
     "Analyzed messages, by stage and what was found.",
+);
+const INCOMPLETE: About = (
+    "monitor_analysis_incomplete_total",
+    "Messages that were not checked as a whole, whatever was found in them, by stage and reason.",
 );
 const STORED: About = (
     "monitor_records_stored_total",
@@ -34,6 +38,7 @@ const FILES: About = (
 pub struct AnalysisMetrics {
     requests: IntCounterVec,
     results: [Vec<IntCounter>; 2],
+    incomplete: [Vec<IntCounter>; 2],
     stored: [IntCounter; 2],
     steps: Vec<Histogram>,
     /// Files that were attached to records.
@@ -42,14 +47,17 @@ pub struct AnalysisMetrics {
 
 impl AnalysisMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let results = counters(registry, RESULTS, &["stage", "type"])?;
-        let types = || AnalysisResult::ALL.iter().map(|result| result.as_str());
-        let results_of = |stage: Stage| children(&results, stage.as_str(), types());
         let stored = counters(registry, STORED, &["stage"])?;
         let stored_of = |stage: Stage| stored.with_label_values(&[stage.as_str()]);
         Ok(Self {
             requests: counters(registry, REQUESTS, &["route", "status"])?,
-            results: [results_of(Stage::PreCall), results_of(Stage::PostCall)],
+            results: per_stage::<AnalysisResult>(registry, RESULTS, "type", Stage::as_str)?,
+            incomplete: per_stage::<IncompleteReason>(
+                registry,
+                INCOMPLETE,
+                "reason",
+                Stage::as_str,
+            )?,
             stored: [stored_of(Stage::PreCall), stored_of(Stage::PostCall)],
             steps: steps(registry)?,
             files: counter(registry, FILES)?,
@@ -75,6 +83,13 @@ impl AnalysisMetrics {
         }
     }
 
+    /// One message was not checked as a whole.
+    pub fn incomplete(&self, stage: Stage, reason: IncompleteReason) {
+        if let Some(counter) = self.incomplete[stage as usize].get(reason as usize) {
+            counter.inc();
+        }
+    }
+
     /// One step of a message took so long.
     pub fn took(&self, step: AnalysisStep, time: Duration) {
         if let Some(histogram) = self.steps.get(step as usize) {
@@ -90,13 +105,13 @@ impl AnalysisMetrics {
 }
 
 fn steps(registry: &Registry) -> prometheus::Result<Vec<Histogram>> {
-    let name = "monitor_analysis_stage_seconds";
-    let help = "Time of one stage of a message, from its request to its durable record.";
+    let name = "monitor_analysis_step_seconds";
+    let help = "Time of one step of a message, from its request to its durable record.";
     let opts = HistogramOpts::new(name, help).buckets(STEP.to_vec());
-    let histogram = HistogramVec::new(opts, &["stage"])?;
+    let histogram = HistogramVec::new(opts, &["step"])?;
     registry.register(Box::new(histogram.clone()))?;
-    let steps = AnalysisStep::ALL.iter().map(|step| step.as_str());
-    Ok(steps
+    Ok(AnalysisStep::VALUES
+        .iter()
         .map(|step| histogram.with_label_values(&[step]))
         .collect())
 }

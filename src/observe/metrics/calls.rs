@@ -1,10 +1,10 @@
 //! The metrics of the gateway's calls: how they ended, how long they took, and what was found in them.
 
 use super::Metrics;
-use super::register::{About, children, counters, histograms, labelled};
+use super::register::{About, children, counters, histograms, labelled, per_stage};
 use crate::observe::labels::{
-    AttachmentOutcome, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
-    VerdictType,
+    AttachmentOutcome, Label, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
+    UnrestoredReason, VerdictType,
 };
 use monitor_model::{Overhead, Stage};
 use prometheus::{Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
@@ -64,18 +64,18 @@ pub(super) struct CallMetrics {
 
 impl CallMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let unchecked = UncheckedReason::ALL.iter().map(|reason| reason.as_str());
-        let unrestored = UnrestoredReason::ALL.iter().map(|reason| reason.as_str());
-        let files = AttachmentOutcome::ALL
-            .iter()
-            .map(|outcome| outcome.as_str());
         Ok(Self {
             routes: per_route(registry)?,
-            telemetry: per_stage(registry)?,
-            verdicts: verdicts(registry)?,
-            unchecked: labelled(registry, UNCHECKED, "reason", unchecked)?,
-            unrestored: labelled(registry, UNRESTORED, "reason", unrestored)?,
-            attachments: labelled(registry, ATTACHMENTS, "outcome", files)?,
+            telemetry: per_stage::<TelemetryOutcome>(
+                registry,
+                TELEMETRY,
+                "outcome",
+                Stage::record_name,
+            )?,
+            verdicts: per_stage::<VerdictType>(registry, VERDICTS, "type", Stage::as_str)?,
+            unchecked: labelled::<UncheckedReason>(registry, UNCHECKED, "reason")?,
+            unrestored: labelled::<UnrestoredReason>(registry, UNRESTORED, "reason")?,
+            attachments: labelled::<AttachmentOutcome>(registry, ATTACHMENTS, "outcome")?,
         })
     }
 }
@@ -196,27 +196,12 @@ fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
     let opts = Opts::new("monitor_in_flight", "Calls in progress.");
     let in_flight = IntGaugeVec::new(opts, &["route"])?;
     registry.register(Box::new(in_flight.clone()))?;
-    let outcomes = || Outcome::ALL.iter().map(|outcome| outcome.as_str());
     let one = |route: &RouteLabel| PerRoute {
         duration: duration.with_label_values(&[route.as_str()]),
         first_byte: first_byte.with_label_values(&[route.as_str()]),
         overhead: overhead.with_label_values(&[route.as_str()]),
         in_flight: in_flight.with_label_values(&[route.as_str()]),
-        outcomes: children(&requests, route.as_str(), outcomes()),
+        outcomes: children::<Outcome>(&requests, route.as_str()),
     };
     Ok(RouteLabel::ALL.iter().map(one).collect())
-}
-
-fn per_stage(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let telemetry = counters(registry, TELEMETRY, &["stage", "outcome"])?;
-    let outcomes = || TelemetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
-    let one = |stage: Stage| children(&telemetry, stage.record_name(), outcomes());
-    Ok([one(Stage::PreCall), one(Stage::PostCall)])
-}
-
-fn verdicts(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let verdicts = counters(registry, VERDICTS, &["stage", "type"])?;
-    let types = || VerdictType::ALL.iter().map(|kind| kind.as_str());
-    let one = |stage: Stage| children(&verdicts, stage.as_str(), types());
-    Ok([one(Stage::PreCall), one(Stage::PostCall)])
 }

@@ -109,10 +109,6 @@ pub struct LimitMetrics {
 
 impl LimitMetrics {
     pub(super) fn new(registries: &Registries) -> prometheus::Result<Self> {
-        let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
-        let resources = Exhausted::ALL.iter().map(|resource| resource.as_str());
-        let unknown = UnknownCaller::ALL.iter().map(|outcome| outcome.as_str());
-        let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
         let Registries {
             process,
             gateway,
@@ -122,7 +118,7 @@ impl LimitMetrics {
             connections: gauge(gateway, CONNECTIONS)?,
             connections_limit: gauge(gateway, CONNECTIONS_LIMIT)?,
             accept_pauses: counter(process, ACCEPT_PAUSES)?,
-            accept_errors: labelled(process, ACCEPT_ERRORS, "reason", faults)?,
+            accept_errors: labelled::<AcceptFault>(process, ACCEPT_ERRORS, "reason")?,
             buffered_bytes: gauge(gateway, BUFFERED_BYTES)?,
             buffered_limit: gauge(gateway, BUFFERED_LIMIT)?,
             api_connections: gauge(analysis, API_CONNECTIONS)?,
@@ -132,9 +128,9 @@ impl LimitMetrics {
             spilled_bytes: gauge(gateway, SPILLED_BYTES)?,
             spilled_limit: gauge(gateway, SPILLED_LIMIT)?,
             spilled_early: counter(gateway, SPILLED_EARLY)?,
-            overloaded: labelled(process, OVERLOADED, "room", resources)?,
-            refused: labelled(gateway, REFUSED, "limit", limits)?,
-            unknown_callers: labelled(gateway, UNKNOWN_CALLERS, "outcome", unknown)?,
+            overloaded: labelled::<Exhausted>(process, OVERLOADED, "room")?,
+            refused: labelled::<QuotaLimit>(gateway, REFUSED, "limit")?,
+            unknown_callers: labelled::<UnknownCaller>(gateway, UNKNOWN_CALLERS, "outcome")?,
         })
     }
 

@@ -27,7 +27,7 @@ pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
 use super::failures::FAILURES;
-use super::labels::{EndReason, LogSource, UpgradeResult};
+use super::labels::{EndReason, Label, LogSource, UpgradeResult};
 use super::log_budget::LOG_BUDGET;
 use super::stderr;
 use crate::config::Role;
@@ -194,12 +194,9 @@ impl Metrics {
         let (process, gateway) = (&registries.process, &registries.gateway);
         let analysis = &registries.analysis;
         build_info(process)?;
-        let ended = EndReason::ALL.iter().map(|reason| reason.as_str());
-        let results = || UpgradeResult::ALL.iter().map(|result| result.as_str());
-        let sources = LogSource::ALL.iter().map(|source| source.as_str());
         Ok(Self {
             calls: CallMetrics::new(gateway)?,
-            ended: labelled(process, ENDED, "reason", ended)?,
+            ended: labelled::<EndReason>(process, ENDED, "reason")?,
             redacted_prompts: counter(gateway, REDACTED_PROMPTS)?,
             policies_age: seconds(gateway, POLICIES_AGE)?,
             policies_problems: gauge(gateway, POLICIES_PROBLEMS)?,
@@ -211,9 +208,9 @@ impl Metrics {
             retention_failures: counter(analysis, RETENTION_FAILURES)?,
             draining: gauge(process, DRAINING)?,
             log_lines_lost: counter(process, LOG_LINES_LOST)?,
-            log_lines_suppressed: labelled(process, LOG_LINES_SUPPRESSED, "source", sources)?,
-            upgrades: labelled(process, UPGRADES, "result", results())?,
-            reloads: labelled(process, RELOADS, "result", results())?,
+            log_lines_suppressed: labelled::<LogSource>(process, LOG_LINES_SUPPRESSED, "source")?,
+            upgrades: labelled::<UpgradeResult>(process, UPGRADES, "result")?,
+            reloads: labelled::<UpgradeResult>(process, RELOADS, "result")?,
             spool: SpoolMetrics::new(gateway)?,
             streams: StreamMetrics::new(gateway)?,
             remote: RemoteMetrics::new(analysis)?,

@@ -39,18 +39,15 @@ pub struct OutputMetrics {
 
 impl OutputMetrics {
     pub(super) fn new(registries: &Registries) -> prometheus::Result<Self> {
-        let lines = LinesLost::ALL.iter().map(|reason| reason.as_str());
-        let spans = SpansLost::ALL.iter().map(|reason| reason.as_str());
-        let targets = ClearTextTarget::ALL.iter().map(|target| target.as_str());
         let Registries {
             process, gateway, ..
         } = registries;
         Ok(Self {
-            lines: labelled(gateway, LINES_LOST, "reason", lines)?,
-            spans: labelled(gateway, SPANS_DROPPED, "reason", spans)?,
+            lines: labelled::<LinesLost>(gateway, LINES_LOST, "reason")?,
+            spans: labelled::<SpansLost>(gateway, SPANS_DROPPED, "reason")?,
             spans_exported: counter(gateway, SPANS_EXPORTED)?,
             exports_failed: counter(gateway, EXPORTS_FAILED)?,
-            clear_text: labelled(process, CLEAR_TEXT, "target", targets)?,
+            clear_text: labelled::<ClearTextTarget>(process, CLEAR_TEXT, "target")?,
         })
     }
 

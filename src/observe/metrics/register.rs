@@ -1,5 +1,7 @@
 //! Creates and registers metrics in one step.
 
+use crate::observe::labels::Label;
+use monitor_model::Stage;
 use prometheus::{
     Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
 };
@@ -19,17 +21,27 @@ pub(super) fn counters(
 }
 
 /// The same with one label, each of whose values is there from the start.
-pub(super) fn labelled(
+pub(super) fn labelled<L: Label>(
     registry: &Registry,
     about: About,
     label: &str,
-    values: impl Iterator<Item = &'static str>,
 ) -> prometheus::Result<IntCounterVec> {
     let metric = counters(registry, about, &[label])?;
-    for value in values {
+    for value in L::VALUES {
         metric.with_label_values(&[value]);
     }
     Ok(metric)
+}
+
+/// The same for each stage of a call, under the names that `stage` gives: `[stage][value]`.
+pub(super) fn per_stage<L: Label>(
+    registry: &Registry,
+    about: About,
+    label: &str,
+    stage: fn(Stage) -> &'static str,
+) -> prometheus::Result<[Vec<IntCounter>; 2]> {
+    let metric = counters(registry, about, &["stage", label])?;
+    Ok([Stage::PreCall, Stage::PostCall].map(|one| children::<L>(&metric, stage(one))))
 }
 
 /// A histogram for each route.
@@ -68,12 +80,9 @@ pub(super) fn seconds(registry: &Registry, (name, help): About) -> prometheus::R
 }
 
 /// The counters of one value of the first label, in the order of the second's.
-pub(super) fn children(
-    metric: &IntCounterVec,
-    first: &str,
-    second: impl Iterator<Item = &'static str>,
-) -> Vec<IntCounter> {
-    second
+pub(super) fn children<L: Label>(metric: &IntCounterVec, first: &str) -> Vec<IntCounter> {
+    let values = L::VALUES.iter();
+    values
         .map(|value| metric.with_label_values(&[first, value]))
         .collect()
 }

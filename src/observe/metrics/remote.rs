@@ -1,7 +1,7 @@
 //! The metrics of servers that an analysis calls: the judge, the Presidio analyzer, the guard model.
 
 use super::register::{About, children, counter, counters};
-use crate::observe::labels::{RemoteLabel, RemoteOutcome};
+use crate::observe::labels::{Label, RemoteLabel, RemoteOutcome};
 use prometheus::Registry;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntGauge, IntGaugeVec, Opts};
 
@@ -43,12 +43,11 @@ impl RemoteMetrics {
             "1 while a judge, Presidio or guard server counts as down because it did not answer.";
         let down = IntGaugeVec::new(Opts::new(name, help), &["check"])?;
         registry.register(Box::new(down.clone()))?;
-        let labels = RemoteLabel::ALL.iter().map(|label| label.as_str());
-        let outcomes = || RemoteOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        let labels = RemoteLabel::VALUES.iter();
         Ok(Self {
             calls: labels
                 .clone()
-                .map(|label| children(&calls, label, outcomes()))
+                .map(|label| children::<RemoteOutcome>(&calls, label))
                 .collect(),
             duration: labels
                 .clone()

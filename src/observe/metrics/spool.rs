@@ -73,13 +73,12 @@ pub struct SpoolMetrics {
 
 impl SpoolMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let reasons = DropReason::ALL.iter().map(|reason| reason.as_str());
         Ok(Self {
             bytes: gauge(registry, BYTES)?,
             records: gauge(registry, RECORDS)?,
             age: seconds(registry, AGE)?,
             degraded: gauge(registry, DEGRADED)?,
-            lost: labelled(registry, LOST, "reason", reasons)?,
+            lost: labelled::<DropReason>(registry, LOST, "reason")?,
             dead_letters: gauge(registry, DEAD_LETTERS)?,
             dead_letter_bytes: gauge(registry, DEAD_LETTER_BYTES)?,
             letters_lost: counter(registry, LETTERS_LOST)?,

@@ -1,8 +1,9 @@
 //! The metrics of an analysis server's store: whether it answers, its connections, its failures.
 
 use super::register::{About, counter, gauge, labelled};
-use crate::observe::labels::{PoolState, StoreFault};
+use crate::observe::labels::{Label, PoolState, StoreFault};
 use prometheus::{Counter, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry};
+use std::sync::{Mutex, PoisonError};
 
 const UP: About = (
     "monitor_store_up",
@@ -30,6 +31,8 @@ pub struct StoreMetrics {
     connections: IntGaugeVec,
     limit: IntGauge,
     waited: Counter,
+    /// The seconds of waiting that the counter has: only what is new is added to it, once.
+    shown_wait: Mutex<f64>,
 }
 
 /// The connections to the store, in numbers.
@@ -47,7 +50,6 @@ pub struct PoolUse {
 
 impl StoreMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let faults = StoreFault::ALL.iter().map(|fault| fault.as_str());
         let name = "monitor_store_pool_connections";
         let help = "Connections to the store that reads and changes share, by state.";
         let connections = IntGaugeVec::new(Opts::new(name, help), &["state"])?;
@@ -61,11 +63,12 @@ impl StoreMetrics {
         }
         Ok(Self {
             up: gauge(registry, UP)?,
-            failures: labelled(registry, FAILURES, "reason", faults)?,
+            failures: labelled::<StoreFault>(registry, FAILURES, "reason")?,
             file_failures: counter(registry, FILE_FAILURES)?,
             connections,
             limit: gauge(registry, LIMIT)?,
             waited,
+            shown_wait: Mutex::default(),
         })
     }
 
@@ -80,9 +83,14 @@ impl StoreMetrics {
             gauge.set(signed(count));
         }
         self.limit.set(signed(pool.limit));
-        let more = pool.waited_seconds - self.waited.get();
+        let mut shown = self
+            .shown_wait
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let more = pool.waited_seconds - *shown;
         if more > 0.0 {
             self.waited.inc_by(more);
+            *shown = pool.waited_seconds;
         }
     }
 

@@ -6,14 +6,14 @@ use prometheus::{IntCounterVec, Registry};
 
 const ASKED: About = (
     "monitor_sync_streams_total",
-    "Calls of sync mode that asked for a stream, by what became of it.",
+    "Calls of sync mode that asked for a stream, by how they were handled.",
 );
 const UNREPLAYED: About = (
     "monitor_unreplayed_answers_total",
     "Answers that went to a client as they are although it was to get a stream, by reason.",
 );
 
-/// What became of the streams that calls of sync mode asked for.
+/// How the streams that calls of sync mode asked for were handled.
 pub struct StreamMetrics {
     asked: IntCounterVec,
     unreplayed: IntCounterVec,
@@ -21,11 +21,9 @@ pub struct StreamMetrics {
 
 impl StreamMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let handlings = StreamHandling::ALL.iter().map(|handling| handling.as_str());
-        let reasons = UnreplayedReason::ALL.iter().map(|reason| reason.as_str());
         Ok(Self {
-            asked: labelled(registry, ASKED, "handling", handlings)?,
-            unreplayed: labelled(registry, UNREPLAYED, "reason", reasons)?,
+            asked: labelled::<StreamHandling>(registry, ASKED, "handling")?,
+            unreplayed: labelled::<UnreplayedReason>(registry, UNREPLAYED, "reason")?,
         })
     }
 

@@ -53,13 +53,12 @@ impl TurnMetrics {
         for urgency in ["awaited", "deferred"] {
             wait.with_label_values(&[urgency]);
         }
-        let reasons = TurnRefusal::ALL.iter().map(|reason| reason.as_str());
         Ok(Self {
             running: gauge(analysis, RUNNING)?,
             waiting: gauge(analysis, WAITING)?,
             calls_waiting: gauge(gateway, CALLS_WAITING)?,
             waiting_cost: gauge(analysis, WAITING_COST)?,
-            refused: labelled(analysis, REFUSED, "reason", reasons)?,
+            refused: labelled::<TurnRefusal>(analysis, REFUSED, "reason")?,
             wait,
         })
     }

@@ -21,8 +21,7 @@ impl UpstreamMetrics {
         let help = "1 while a model server is in use; only where there is more than one.";
         let up = IntGaugeVec::new(Opts::new(name, help), &["upstream"])?;
         registry.register(Box::new(up.clone()))?;
-        let reasons = FailoverReason::ALL.iter().map(|reason| reason.as_str());
-        let failovers = labelled(registry, FAILOVERS, "reason", reasons)?;
+        let failovers = labelled::<FailoverReason>(registry, FAILOVERS, "reason")?;
         Ok(Self { up, failovers })
     }
 

@@ -1,6 +1,6 @@
 //! What was said to be lost.
 
-use crate::observe::{DropReason, Metrics};
+use crate::observe::{DropReason, Label as _, Metrics};
 
 /// Records and dead letters that were said to be lost.
 pub(super) fn lost(metrics: &Metrics) -> u64 {

@@ -287,7 +287,7 @@ async fn take(queue: &mut mpsc::Receiver<Job>) -> Option<Batch> {
     Some(batch)
 }
 
-/// Turns what became of the rows into the answers to their callers.
+/// Turns the outcome of each row into the answer to its caller.
 fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Outcome>]) {
     let mut first = HashMap::new();
     for ((row, inserted), outcome) in rows.iter().zip(inserted).zip(outcomes) {

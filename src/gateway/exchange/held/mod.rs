@@ -31,7 +31,6 @@ use monitor_model::{OnBackendFailure, Policy};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
-use replay::report_unreplayed;
 use std::time::Instant;
 use tokio::time::timeout;
 
@@ -181,8 +180,8 @@ impl Hold {
             ctx.detail = Some("unchecked");
             answer.registration.set_unchecked();
         }
-        if self.replay.is_some() {
-            report_unreplayed(snapshot, UnreplayedReason::TooLarge);
+        if let Some(replay) = self.replay {
+            replay.report(snapshot, UnreplayedReason::TooLarge);
         }
         self.relay(snapshot, session, ctx, answer).await
     }

@@ -5,6 +5,7 @@ use crate::gateway::exchange::capture;
 use crate::gateway::state::Snapshot;
 use crate::observe::UnreplayedReason;
 use crate::observe::events::Unreplayed;
+use monitor_model::ApplicationId;
 use monitor_wire::sse::{self, NotReplayed};
 use pingora_http::ResponseHeader;
 
@@ -13,6 +14,8 @@ use pingora_http::ResponseHeader;
 pub(crate) struct Replay {
     /// Whether the last event holds the usage, as `stream_options.include_usage` asks for.
     pub(crate) with_usage: bool,
+    /// Of the call, for the log.
+    pub(crate) application: Option<ApplicationId>,
 }
 
 impl Replay {
@@ -35,12 +38,17 @@ impl Replay {
             NotReplayed::TooLarge => UnreplayedReason::TooLarge,
         };
         events
-            .map_err(|error| report_unreplayed(snapshot, reason(error)))
+            .map_err(|error| self.report(snapshot, reason(error)))
             .ok()
     }
-}
 
-/// Counts and logs an answer that could not be sent as a stream.
-pub(crate) fn report_unreplayed(snapshot: &Snapshot, reason: UnreplayedReason) {
-    Unreplayed { reason }.emit(&snapshot.metrics);
+    /// Counts and logs an answer that could not be sent as a stream.
+    pub(crate) fn report(self, snapshot: &Snapshot, reason: UnreplayedReason) {
+        let application = self.application;
+        Unreplayed {
+            reason,
+            application,
+        }
+        .emit(&snapshot.metrics);
+    }
 }

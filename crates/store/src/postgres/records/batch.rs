@@ -66,7 +66,7 @@ struct Before {
     erased: ErasedUsers,
 }
 
-/// Inserts the rows in one transaction, durable when this returns; tells for each what became of it.
+/// Inserts the rows in one transaction, durable when this returns; tells the outcome of each.
 pub(in crate::postgres) async fn insert(
     connection: &mut PgConnection,
     rows: &[&RecordRow],
