@@ -24,6 +24,14 @@ pub(crate) enum CountsFor {
     BoundToKey(ApplicationId),
 }
 
+/// A call that may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Admitted {
+    pub(crate) counts_for: CountsFor,
+    /// The application that its access key is bound to, where the backend said so.
+    pub(crate) bound_to: Option<ApplicationId>,
+}
+
 /// Decides whether a call may go on, and for which application; `application_id` is the one it names.
 ///
 /// # Errors
@@ -32,11 +40,16 @@ pub(crate) async fn admit(
     snapshot: &Snapshot,
     key: &Secret,
     application_id: Option<&str>,
-) -> Result<CountsFor, CallError> {
+) -> Result<Admitted, CallError> {
     let rules = snapshot.caller_rules();
     let count = |outcome| CallerUnknown { outcome }.emit(&snapshot.metrics);
     let refuses = rules.key == UnknownKey::Refuse;
-    let recognition = recognize(snapshot, rules, key, application_id).await;
+    let recognized = recognize(snapshot, rules, key, application_id).await;
+    let bound_to = match recognized {
+        Recognition::KnownFor(own) => Some(own),
+        _ => None,
+    };
+    let recognition = of_application(recognized, application_id);
     match recognition {
         Recognition::UnknownKey if refuses => {
             count(UnknownCaller::KeyRefused);
@@ -50,13 +63,15 @@ pub(crate) async fn admit(
         Recognition::Unsupported if refuses => count(UnknownCaller::KeyUnsupported),
         _ => {}
     }
-    if let Recognition::KnownFor(own) = recognition {
-        return Ok(CountsFor::BoundToKey(own));
-    }
-    match knows_application(snapshot, recognition, application_id) {
-        true => Ok(CountsFor::Named),
-        false => unknown_application(snapshot, rules.application),
-    }
+    let counts_for = match recognition {
+        Recognition::KnownFor(own) => CountsFor::BoundToKey(own),
+        _ if knows_application(snapshot, recognition, application_id) => CountsFor::Named,
+        _ => unknown_application(snapshot, rules.application)?,
+    };
+    Ok(Admitted {
+        counts_for,
+        bound_to,
+    })
 }
 
 /// Whether the application is known and the key's, to the backend or else by its policy.
@@ -105,7 +120,7 @@ async fn recognize(
         return Recognition::Known;
     }
     let answer = analyzer.recognize(key, application_id).await;
-    let recognition = match answer {
+    match answer {
         Recognition::NoAnswer => {
             let remembered = snapshot.accepted_keys.remembers(key, Instant::now());
             remembered.unwrap_or(answer)
@@ -115,8 +130,7 @@ async fn recognize(
             answer
         }
         other => other,
-    };
-    of_application(recognition, application_id)
+    }
 }
 
 fn note_accepted(snapshot: &Snapshot, key: &Secret, recognition: Recognition) {
@@ -125,8 +139,17 @@ fn note_accepted(snapshot: &Snapshot, key: &Secret, recognition: Recognition) {
         _ => None,
     };
     snapshot.accepted_keys.note(key, own, Instant::now());
-    let holder = Tenant::new(key, &()).holder;
-    snapshot.known_holders.insert(holder);
+    // The spool delivers by keys.
+    snapshot.known_holders.insert(Tenant::new(key, &()).holder);
+    if let Some(own) = own {
+        snapshot.known_holders.insert(tenant_of(own, key).holder);
+    }
+}
+
+/// Whose shares a call with a key counts on that is bound to an application: whoever may make keys for it has one
+/// share, however many it makes.
+pub(crate) fn tenant_of(application: ApplicationId, key: &Secret) -> Tenant {
+    Tenant::new(&application, key)
 }
 
 /// The application that a call names must be the one its key belongs to.

@@ -91,7 +91,11 @@ impl Gateway {
         if let Some(key) = ctx.access_key.as_ref().filter(|_| !rules.let_all_pass()) {
             let named = headers::application_id(&session.req_header().headers);
             let admitted = callers::admit(&ctx.snapshot, key, named.as_deref());
-            ctx.counts_for = Box::pin(admitted).await?;
+            let admitted = Box::pin(admitted).await?;
+            ctx.counts_for = admitted.counts_for;
+            if let Some(own) = admitted.bound_to {
+                ctx.tenant = callers::tenant_of(own, key);
+            }
             if ctx.counts_for != CountsFor::Named {
                 let application = ctx.application_id(None);
                 if let Some(trace) = &mut ctx.trace {

@@ -12,6 +12,7 @@ use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_model::ApplicationId;
 use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
+use std::hash::Hash;
 
 /// Who does something, and with which rights.
 #[derive(Clone, Debug)]
@@ -63,17 +64,22 @@ impl Caller {
 
     /// Whose share the caller's messages of an application are counted on.
     pub(crate) fn tenant(&self, application: ApplicationId) -> Tenant {
-        match self.token_id {
-            Some(token) => Tenant::new(&token.0, &application),
-            None => Tenant::new(&self.name, &application),
-        }
+        self.among(&application)
     }
 
     /// Whose share its trials of drafts are counted on.
     pub(crate) fn trials(&self) -> Tenant {
-        match self.token_id {
-            Some(token) => Tenant::new(&token.0, &"trials"),
-            None => Tenant::new(&self.name, &"trials"),
+        self.among(&"trials")
+    }
+
+    /// Its tenant for one kind of work. Whoever may make tokens for an application has one share, however many it
+    /// makes: they take turns within it.
+    fn among(&self, kind: &impl Hash) -> Tenant {
+        let token = self.token_id.map(|token| token.0);
+        match (self.bound, token) {
+            (Some(application), token) => Tenant::new(&application, &(token, &self.name, kind)),
+            (None, Some(token)) => Tenant::new(&token, kind),
+            (None, None) => Tenant::new(&self.name, kind),
         }
     }
 
@@ -87,7 +93,7 @@ impl Caller {
 
     /// Whose share of memory and connections the caller's requests take; None without a token.
     pub(crate) fn holder(&self) -> Option<u64> {
-        self.token_id.map(|token| Tenant::new(&token.0, &()).holder)
+        self.token_id.map(|_| self.among(&()).holder)
     }
 
     /// Whether it has this scope.
@@ -178,6 +184,21 @@ mod tests {
         assert_eq!(bound.narrow(Some(other)), Err(ApiError::OtherApplication));
         assert!(bound.sees(Some(own)) && !bound.sees(Some(other)) && !bound.sees(None));
         assert_eq!(bound.must_be_unbound(), Err(ApiError::NotForBound));
+    }
+
+    #[test]
+    fn the_tokens_of_an_application_have_one_share() {
+        let (own, other) = (ApplicationId::random(), ApplicationId::random());
+        let [one, two] = [(); 2].map(|()| caller(&[Scope::Ingest], Some(own)));
+        assert_eq!(one.tenant(own).holder, two.tenant(own).holder);
+        assert_eq!(one.trials().holder, two.trials().holder);
+        assert_eq!(one.holder(), two.holder());
+        // They take turns within it.
+        assert_ne!(one.tenant(own), two.tenant(own));
+        let stranger = caller(&[Scope::Ingest], Some(other));
+        assert_ne!(stranger.holder(), one.holder());
+        let [gateway, another] = [(); 2].map(|()| caller(&[Scope::Ingest], None));
+        assert_ne!(gateway.holder(), another.holder());
     }
 
     #[test]
