@@ -160,3 +160,22 @@ fn of_application(recognition: Recognition, named: Option<&str>) -> Recognition 
         _ => recognition,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_bound_counts_on_its_application() {
+        let (own, other) = (ApplicationId::random(), ApplicationId::random());
+        let [one, two] = ["mon_1", "mon_2"].map(Secret::new);
+        assert_eq!(tenant_of(own, &one).holder, tenant_of(own, &two).holder);
+        assert_ne!(
+            tenant_of(own, &one),
+            tenant_of(own, &two),
+            "they take turns"
+        );
+        assert_ne!(tenant_of(own, &one).holder, tenant_of(other, &one).holder);
+        assert_ne!(tenant_of(own, &one).holder, Tenant::new(&one, &()).holder);
+    }
+}
