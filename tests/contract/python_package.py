@@ -23,6 +23,7 @@ from fastapi.responses import JSONResponse, StreamingResponse  # noqa: E402
 import monitor_gateway_client as package  # noqa: E402
 from monitor_gateway_client import AsyncClient, Client, Retries, StatusError  # noqa: E402
 from monitor_gateway_client.asgi import MonitorMiddleware  # noqa: E402
+from monitor_gateway_client.operation import Operation, written  # noqa: E402
 
 QUICK = Retries(attempts=3, first=0.01)
 CARD = "My card is 4111 1111 1111 1111"
@@ -119,6 +120,23 @@ def what_would_happen_twice_is_not_sent_again(monitor):
         raises(package.ConnectionFailed, lambda: lossy.create_application({"name": "once-python"}))
     expect(transport.sent == 1, transport.sent)
     expect(len(monitor.list_applications(name="once-python")["applications"]) == 1, "made twice")
+
+
+def messages_are_identified():
+    """What is missing of the ids of a message is filled in, and nothing else is changed."""
+    operation = Operation("POST", "/x", sends="json", identified_by=("request_id", "tool_call_id"))
+
+    def sent(body):
+        call = written(operation, body=body)
+        expect(call.is_repeatable, "it is not sent again")
+        return call.arguments["json"]
+
+    given = {"tool_call_id": "c", "additional_parameters": {"request_id": "r", "user_id": "u"}}
+    expect(sent(given) == given, "given ids are changed")
+    among = {"additional_parameters": {"request_id": "r", "tool_call_id": "c"}}
+    expect(sent(among) == among, "an id among the parameters is not seen")
+    made = sent({"tool_name": "t", "additional_parameters": None})
+    expect(len(made["tool_call_id"]) == len(made["additional_parameters"]["request_id"]) == 36, made)
 
 
 def retry_after_is_followed():
@@ -346,6 +364,7 @@ def main():
         the_end_waits_for_the_records(monitor)
         calls_are_refused_by_their_verdict(monitor)
     without_a_verdict_the_setting_decides()
+    messages_are_identified()
     retry_after_is_followed()
     delays()
     expect(issubclass(package.RateLimitError, StatusError), "the classes")
