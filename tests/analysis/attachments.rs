@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::KEY;
-use support::api::{analyse, post, record};
+use support::api::{analyse, post, record, records};
 use support::eventually;
 use support::http::Response;
-use support::request::Request;
+use support::request::{HELLO, Request};
 use support::stack::{Folder, Stack};
 
 pub(crate) const TEXT: &[u8] = b"write to a@example.org or b@example.org";
@@ -141,7 +141,7 @@ fn the_same_file_twice_is_one_link_and_of_two_records_one_file() {
     keep_originals(&stack);
     let (one, two) = (prompt_of(&stack, "u"), prompt_of(&stack, "v"));
     let first = attach(&stack, &one, &[("a.txt", "text/plain", TEXT)]);
-    let again = attach(&stack, &one, &[("b.txt", "text/plain", TEXT)]);
+    let again = attach(&stack, &one, &[("a.txt", "text/csv", TEXT)]);
     assert_eq!(first, again);
     attach(&stack, &two, &[("c.txt", "text/plain", TEXT)]);
     for id in [&one, &two] {
@@ -149,6 +149,76 @@ fn the_same_file_twice_is_one_link_and_of_two_records_one_file() {
         assert_eq!(shown.as_array().unwrap().len(), 1);
     }
     assert_eq!(blobs(&stack).len(), 1);
+}
+
+#[test]
+fn files_with_the_same_bytes_keep_their_names_and_one_copy() {
+    // §4.1.4: "attaches each file".
+    let folder = Folder::new();
+    let stack = Stack::all().folder(&folder).start();
+    keep_originals(&stack);
+    let id = prompt_of(&stack, "u");
+    let names = ["first.csv", "second.csv", "отчёт & co.csv"];
+    let taken = attach(&stack, &id, &names.map(|name| (name, "text/csv", TEXT)));
+    let told: Vec<_> = taken
+        .iter()
+        .map(|file| file["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(told, names);
+    let later = attach(&stack, &id, &[("later.csv", "text/csv", TEXT)]);
+    assert_eq!(later[0]["name"], "later.csv");
+    attach(&stack, &id, &[("second.csv", "text/csv", TEXT)]);
+    let shown = record(&stack, &id)["attachments"].clone();
+    let mut shown: Vec<_> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["name"].as_str().unwrap())
+        .collect();
+    shown.sort_unstable();
+    let expected = ["first.csv", "later.csv", "second.csv", "отчёт & co.csv"];
+    assert_eq!(shown, expected);
+    assert_eq!(blobs(&stack).len(), 1);
+    let hash = taken[0]["sha256"].as_str().unwrap();
+    let path = format!("/records/{}/attachments/{hash}", id.as_str().unwrap());
+    let encoded = "%D0%BE%D1%82%D1%87%D1%91%D1%82%20%26%20co.csv";
+    let named = stack.analysis(&format!("{path}?name={encoded}"), KEY);
+    assert_eq!((named.status(), &*named.body), (200, TEXT));
+    let disposition = named.head.header("content-disposition").unwrap();
+    assert!(disposition.ends_with(encoded), "{disposition}");
+    let other = stack.analysis(&format!("{path}?name=other.csv"), KEY);
+    assert_refused(&other, 404, "not found");
+    assert_refused(&stack.analysis(&format!("{path}?nome=x"), KEY), 422, "name");
+    prompt_of(&stack, "later");
+    drop(stack);
+    let stack = Stack::all()
+        .folder(&folder)
+        .yaml("  retention: {rows: 1}\n")
+        .start();
+    eventually("the one copy goes with the record", || {
+        blobs(&stack).is_empty().then_some(())
+    });
+}
+
+#[test]
+fn section_4_1_4_two_files_of_one_call_with_the_same_bytes_are_both_attached() {
+    let stack = Stack::all().start();
+    let files = json!([
+        {"content_base64": "aGVsbG8=", "name": "one.txt"},
+        {"content_base64": "aGVsbG8=", "name": "two.txt"},
+    ]);
+    let call = Request::chat(HELLO).header("X-Attached-Files", &files.to_string());
+    assert_eq!(stack.call(&call).status(), 200);
+    let names = eventually("both files are attached", || {
+        let prompt = records(&stack, "stage=pre").first()?["request_id"].clone();
+        let shown = record(&stack, &prompt)["attachments"].clone();
+        let shown = shown.as_array().unwrap();
+        let names = shown.iter().map(|file| file["name"].as_str().unwrap());
+        let mut names: Vec<_> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        (names.len() == 2).then_some(names)
+    });
+    assert_eq!(names, ["one.txt", "two.txt"]);
 }
 
 #[test]

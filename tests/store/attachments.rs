@@ -4,7 +4,7 @@ use monitor_model::RecordId;
 use monitor_store::{
     Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
 };
-use support::bed::{Bed, MORNING_MS, found};
+use support::bed::{Bed, MORNING_MS, everything, found};
 
 pub(crate) fn file(byte: u8) -> Attachment {
     Attachment {
@@ -70,14 +70,41 @@ pub(crate) async fn one_file_of_one_record_is_one_link(bed: &Bed) {
     let first = place(bed, bed.keep(bed.record()).await).await;
     let second = place(bed, bed.keep(bed.record()).await).await;
     assert_eq!(attach(bed, first, file(1)).await, Attached::New);
-    let renamed = Attachment {
-        name: "other".to_owned(),
+    let later = Attachment {
+        kind: "text/csv".to_owned(),
+        attached_at_ms: MORNING_MS,
         ..file(1)
     };
-    assert_eq!(attach(bed, first, renamed).await, Attached::Before);
+    assert_eq!(attach(bed, first, later).await, Attached::Before);
     assert_eq!(attach(bed, second, file(1)).await, Attached::New);
     assert_eq!(bed.store.attachments(first).await.unwrap(), [file(1)]);
     assert!(unlinked(bed).await.is_empty());
+}
+
+pub(crate) async fn the_same_bytes_keep_every_name_and_count_once(bed: &Bed) {
+    let seq = place(bed, bed.keep(bed.record()).await).await;
+    let bytes = async || bed.all(everything()).await[0].bytes;
+    let before = bytes().await;
+    let named = |name: &str| Attachment {
+        name: name.to_owned(),
+        ..file(1)
+    };
+    for name in ["b.txt", "a.txt", "Имя\0.txt"] {
+        assert_eq!(attach(bed, seq, named(name)).await, Attached::New);
+        assert_eq!(attach(bed, seq, named(name)).await, Attached::Before);
+    }
+    let stored = bed.store.attachments(seq).await.unwrap();
+    let names: Vec<_> = stored.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["a.txt", "b.txt", "Имя\0.txt"]);
+    assert_eq!(bytes().await, before + file(1).size);
+    assert!(unlinked(bed).await.is_empty());
+    let limits = RetentionLimits {
+        rows: Some(0),
+        ..RetentionLimits::default()
+    };
+    let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
+    assert_eq!(gone.await.unwrap(), 1);
+    assert_eq!(unlinked(bed).await, [file(1).hash], "with its last name");
 }
 
 pub(crate) async fn bytes_without_a_link_are_told_once_the_last_record_is_gone(bed: &Bed) {

@@ -76,6 +76,7 @@ macro_rules! store_contract {
             policies: the_program_and_the_store_agree_on_what_a_policy_is
             attachments: files_come_back_as_they_were_attached
             attachments: one_file_of_one_record_is_one_link
+            attachments: the_same_bytes_keep_every_name_and_count_once
             attachments: bytes_without_a_link_are_told_once_the_last_record_is_gone
             attachments: bytes_that_are_being_removed_are_claimed_anew
             attachments: the_bytes_of_files_count_for_retention

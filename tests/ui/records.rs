@@ -298,6 +298,35 @@ fn a_file_is_only_ever_saved() {
 }
 
 #[test]
+fn files_with_the_same_bytes_are_shown_and_saved_under_each_name() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = keeping(&stack, "orders");
+    let record = keep(
+        &stack,
+        "pre",
+        &json!({"application_id": id, "message": "see files"}),
+    );
+    for name in ["one.txt", "two & three.txt"] {
+        attach(&stack, &record, name, "the same");
+    }
+    let page = admin.get(&format!("/ui/records/{record}")).text();
+    let link = regex::Regex::new("href=\"(/ui/records/[^\"]+/attachments/[^\"]+)\"").unwrap();
+    let links = link.captures_iter(&page).map(|found| found[1].to_owned());
+    let mut saved: Vec<_> = links
+        .map(|address| {
+            let file = admin.get(&address.replace("&amp;", "&"));
+            assert_eq!(file.text(), "the same");
+            file.head.header("content-disposition").unwrap().to_owned()
+        })
+        .collect();
+    saved.sort_unstable();
+    assert_eq!(saved.len(), 2, "{page}");
+    assert!(saved[0].ends_with("one.txt"), "{saved:?}");
+    assert!(saved[1].ends_with("two%20%26%20three.txt"), "{saved:?}");
+}
+
+#[test]
 fn records_of_another_tenant_are_not_found_and_developers_read_none() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);

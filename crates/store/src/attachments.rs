@@ -123,7 +123,7 @@ pub struct NewAttachment {
 pub enum Attached {
     /// The link was created.
     New,
-    /// The record already had this file.
+    /// The record already had this file under this name.
     Before,
     /// The record does not exist any more.
     NoRecord,
@@ -157,7 +157,7 @@ pub trait AttachmentStore: Send + Sync {
         ticket: i64,
     ) -> Result<Option<i64>, StoreError>;
 
-    /// Links a file to a record. A record links to the same file once.
+    /// Links a file to a record. A record links to the same bytes under one name once.
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError>;
 
     /// The files of the record at this position, in the order in which they were attached.

@@ -45,6 +45,19 @@ pub struct AttachTo {
     pub stage: Stage,
 }
 
+/// A file of a record, by its bytes and, where they have several names, its name.
+pub(crate) struct WantedFile {
+    pub(crate) hash: BlobHash,
+    pub(crate) name: Option<String>,
+}
+
+impl WantedFile {
+    fn is(&self, file: &Attachment) -> bool {
+        let is_named = |name: &String| *name == file.name;
+        file.hash == self.hash && self.name.as_ref().is_none_or(is_named)
+    }
+}
+
 /// A record that files may be attached to.
 pub(crate) struct UploadTarget {
     seq: i64,
@@ -54,8 +67,8 @@ pub(crate) struct UploadTarget {
 }
 
 impl Records {
-    /// Attaches a file to a record; durable when this returns. Attaching the same content again changes
-    /// nothing and returns the first link. The call does not count against the rate limit.
+    /// Attaches a file to a record; durable when this returns. Attaching the same content under the same name
+    /// again changes nothing and returns the first link. The call does not count against the rate limit.
     ///
     /// # Errors
     /// [`ApiError`]: token, scope; 404 for a record that does not exist or is not the caller's, 422 for one
@@ -233,20 +246,20 @@ impl Records {
         Ok(self.files.store.attachments(seq).await?)
     }
 
-    /// One file of a record with its bytes.
+    /// One file of a record with its bytes. Without a name, the first of the names that these bytes have.
     pub(crate) async fn attachment(
         &self,
         caller: &Caller,
         record: RecordId,
-        hash: BlobHash,
+        wanted: &WantedFile,
     ) -> Result<(Attachment, BlobBytes), ApiError> {
         let record = self.record(caller, record).await?;
         let files = self.attachments(record.summary.seq).await?;
         let file = files
             .into_iter()
-            .find(|file| file.hash == hash && file.kept);
+            .find(|file| file.kept && wanted.is(file));
         let file = file.ok_or(ApiError::NotFound)?;
-        let bytes = self.files.blobs.read(hash).await?;
+        let bytes = self.files.blobs.read(wanted.hash).await?;
         Ok((file, bytes.ok_or(ApiError::NotFound)?))
     }
 

@@ -27,7 +27,10 @@ const RECORD: &str = "
 const TICKET: &str = "SELECT ticket FROM blobs WHERE sha256 = $1 AND removing = 0 FOR UPDATE";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (seq, sha256) DO NOTHING";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+/// Whether the record has these bytes, under whatever name.
+const HAS_BYTES: &str =
+    "SELECT EXISTS (SELECT FROM attachments WHERE seq = $1 AND sha256 = $2 AND kept)";
 const UNLINKED: &str = "
     UPDATE blobs SET removing = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     WHERE sha256 IN (SELECT sha256 FROM blobs WHERE links = 0
@@ -64,7 +67,7 @@ impl AttachmentStore for PostgresStore {
 
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
         let query =
-            sqlx::query("SELECT * FROM attachments WHERE seq = $1 ORDER BY attached_at_ms, sha256");
+            sqlx::query("SELECT * FROM attachments WHERE seq = $1 ORDER BY attached_at_ms, sha256, name");
         let rows = self.all(query.bind(seq)).await?;
         rows.iter().map(attachment).collect()
     }
@@ -100,6 +103,8 @@ async fn attach(
             return Ok(Attached::BlobGone);
         }
     }
+    let had_bytes = sqlx::query_scalar(HAS_BYTES).bind(seq).bind(&hash);
+    let had_bytes: bool = had_bytes.fetch_one(&mut *connection).await?;
     let linked = sqlx::query(LINK)
         .bind(seq)
         .bind(hash)
@@ -114,13 +119,13 @@ async fn attach(
     if linked.rows_affected() == 0 {
         return Ok(Attached::Before);
     }
-    if file.kept {
+    if file.kept && !had_bytes {
         count_bytes(connection, seq, DayKey::of(&record)?, bounded(file.size)).await?;
     }
     Ok(Attached::New)
 }
 
-/// The bytes count as the record's, so that retention limits them.
+/// The bytes count as the record's, so that retention limits them; under a second name they do not count again.
 async fn count_bytes(
     connection: &mut PgConnection,
     seq: i64,

@@ -20,8 +20,11 @@ const CLAIM: &str = "
     RETURNING ticket, removing";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256) DO NOTHING";
-/// The bytes count as the record's, so that retention limits them.
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+/// Whether the record has these bytes, under whatever name.
+const HAS_BYTES: &str = "
+    SELECT EXISTS (SELECT 1 FROM attachments WHERE seq = ?1 AND sha256 = ?2 AND kept)";
+/// The bytes count as the record's, so that retention limits them; under a second name they do not count again.
 const COUNT: &str = "
     UPDATE record_totals SET bytes = bytes + ?2
         WHERE application_id = (SELECT application_id FROM records WHERE seq = ?1);
@@ -56,7 +59,7 @@ impl AttachmentStore for SqliteStore {
 
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
         let rows =
-            sqlx::query("SELECT * FROM attachments WHERE seq = ?1 ORDER BY attached_at_ms, sha256")
+            sqlx::query("SELECT * FROM attachments WHERE seq = ?1 ORDER BY attached_at_ms, sha256, name")
                 .bind(seq)
                 .fetch_all(&self.readers)
                 .await?;
@@ -111,10 +114,11 @@ async fn attach(
     if attachment.kept && ticket_of(connection, attachment.hash).await? != ticket {
         return Ok(Attached::BlobGone);
     }
+    let had_bytes = attachment.kept && has_bytes(connection, seq, attachment.hash).await?;
     if !link(connection, seq, &attachment).await? {
         return Ok(Attached::Before);
     }
-    if attachment.kept {
+    if attachment.kept && !had_bytes {
         let count = sqlx::query(COUNT).bind(seq).bind(capped(attachment.size));
         count.execute(connection).await?;
     }
@@ -139,6 +143,17 @@ async fn link(
         .execute(connection)
         .await?;
     Ok(linked.rows_affected() > 0)
+}
+
+async fn has_bytes(
+    connection: &mut SqliteConnection,
+    seq: i64,
+    hash: BlobHash,
+) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar(HAS_BYTES)
+        .bind(seq)
+        .bind(hash.0.to_vec());
+    Ok(found.fetch_one(connection).await?)
 }
 
 async fn ticket_of(

@@ -21,6 +21,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_lookups.sql"),
     include_str!("migrations/0012_user_turn.sql"),
     include_str!("migrations/0013_streams.sql"),
+    include_str!("migrations/0014_attachment_names.sql"),
 ];
 
 const VERSIONS: &str =

@@ -3,10 +3,10 @@
 //! arrives. If one is refused, those before it stay attached, and sending them again changes nothing.
 
 use crate::analysis::api::extract::read_ahead::ReadAhead;
-use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
+use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Query, Reader};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
-use crate::analysis::records::attachments::{AttachTo, UploadTarget};
+use crate::analysis::records::attachments::{AttachTo, UploadTarget, WantedFile};
 use crate::analysis::{ApiError, Caller, RefusedBody, Services};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
@@ -68,7 +68,7 @@ struct FileFindings<'a> {
 
 /// Attach files to the record of a prompt
 ///
-/// Scope: ingest. Each file is stored once under its SHA-256; attaching it again changes nothing. Its text,
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing. Its text,
 /// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
 /// before it stay attached.
 #[utoipa::path(
@@ -98,7 +98,7 @@ pub(crate) async fn to_prompt(
 
 /// Attach files to the record of an answer
 ///
-/// Scope: ingest. Each file is stored once under its SHA-256; attaching it again changes nothing. Its text,
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing. Its text,
 /// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
 /// before it stay attached.
 #[utoipa::path(
@@ -203,7 +203,7 @@ fn is_multipart(headers: &HeaderMap) -> bool {
     path = "/records/{id}/attachments/{sha256}",
     operation_id = "getAttachment",
     tag = "records",
-    params(schemas::RecordPath, schemas::AttachmentPath),
+    params(schemas::RecordPath, schemas::AttachmentPath, schemas::AttachmentName),
     responses(
         (
             status = 200,
@@ -221,8 +221,11 @@ pub(crate) async fn download(
     State(services): Api,
     Reader(caller): Reader,
     PathIds(record, hash): PathIds<RecordId, BlobHash>,
+    mut query: Query,
 ) -> Outcome {
-    saved(&services, &caller, record, hash).await
+    let name = query.take("name")?;
+    query.finish()?;
+    saved(&services, &caller, record, &WantedFile { hash, name }).await
 }
 
 /// The answer with a file, for download.
@@ -230,9 +233,9 @@ pub(crate) async fn saved(
     services: &Services,
     caller: &Caller,
     record: RecordId,
-    hash: BlobHash,
+    wanted: &WantedFile,
 ) -> Outcome {
-    let (file, bytes) = services.records.attachment(caller, record, hash).await?;
+    let (file, bytes) = services.records.attachment(caller, record, wanted).await?;
     let mut response = Response::new(Body::from_stream(bytes));
     let headers = response.headers_mut();
     for (name, value) in [

@@ -17,7 +17,7 @@ pub(super) use applications::{
 };
 pub(super) use messages::{AttachedFiles, FileContent, Lines, Message, OverrideMessage};
 pub(super) use parameters::{
-    ApplicationFilter, ApplicationPath, AttachmentPath, AuditFilter, ChainFilter, ExportOptions,
+    ApplicationFilter, ApplicationPath, AttachmentName, AttachmentPath, AuditFilter, ChainFilter, ExportOptions,
     IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
     StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
 };

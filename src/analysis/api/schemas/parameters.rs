@@ -204,6 +204,13 @@ pub(crate) struct AttachmentPath {
 }
 
 #[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AttachmentName {
+    /// Which of the names of this content; the first one if missing.
+    name: Option<String>,
+}
+
+#[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct TokenPath {
     /// The token's id.

@@ -132,7 +132,7 @@ fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
     };
     [
         html! {
-            @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
+            @if file.kept { a href=(paths::address(&format!("{address}/attachments/{}", file.hash), &[("name", &file.name)])) download title=(r.save_file) { (file.name) } } @else { (file.name) }
             div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
         },
         html! { (view.u().size(file.size)) },

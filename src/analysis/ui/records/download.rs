@@ -6,6 +6,7 @@ use crate::analysis::access::Scope;
 use crate::analysis::api::records::attachments;
 use crate::analysis::api::records::export::{self, Format};
 use crate::analysis::api::records::shapes::Whole;
+use crate::analysis::records::attachments::WantedFile;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
 use crate::analysis::ui::request::visit::Visit;
@@ -57,9 +58,13 @@ pub(super) async fn file(
     State(services): State<Arc<Services>>,
     visit: Visit,
     Path((id, hash)): Path<(String, String)>,
+    Query(pairs): Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let hash = hash.parse().map_err(|()| Failure::NotFound)?;
     let record = record_id(&id)?;
-    Ok(attachments::saved(&services, &visit.caller, record, hash).await?)
+    let name = pairs.into_iter().find(|(key, _)| key == "name");
+    let name = name.map(|(_, name)| name);
+    let wanted = WantedFile { hash, name };
+    Ok(attachments::saved(&services, &visit.caller, record, &wanted).await?)
 }

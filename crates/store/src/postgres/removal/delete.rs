@@ -25,7 +25,7 @@ const BELONGING: [&str; 4] = [
     "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
 ];
 const ATTACHMENTS_OF_DAY: &str = "
-    DELETE FROM attachments WHERE (seq, sha256) IN (SELECT seq, sha256 FROM attachments
+    DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
         WHERE seq >= $1 AND seq < $2 LIMIT $3)";
 
 /// Which records may be removed.
