@@ -255,9 +255,7 @@ impl Records {
     ) -> Result<(Attachment, BlobBytes), ApiError> {
         let record = self.record(caller, record).await?;
         let files = self.attachments(record.summary.seq).await?;
-        let file = files
-            .into_iter()
-            .find(|file| file.kept && wanted.is(file));
+        let file = files.into_iter().find(|file| file.kept && wanted.is(file));
         let file = file.ok_or(ApiError::NotFound)?;
         let bytes = self.files.blobs.read(wanted.hash).await?;
         Ok((file, bytes.ok_or(ApiError::NotFound)?))

@@ -42,9 +42,9 @@ impl Files {
                 Attached::New => return Ok(attachment),
                 Attached::Before => {
                     let known = self.store.attachments(seq).await?;
-                    let before = known.into_iter().find(|one| {
-                        one.hash == attachment.hash && one.name == attachment.name
-                    });
+                    let before = known
+                        .into_iter()
+                        .find(|one| one.hash == attachment.hash && one.name == attachment.name);
                     return Ok(before.unwrap_or(attachment));
                 }
                 Attached::NoRecord => return Err(ApiError::NotFound),

@@ -66,8 +66,9 @@ impl AttachmentStore for PostgresStore {
     }
 
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
-        let query =
-            sqlx::query("SELECT * FROM attachments WHERE seq = $1 ORDER BY attached_at_ms, sha256, name");
+        let query = sqlx::query(
+            "SELECT * FROM attachments WHERE seq = $1 ORDER BY attached_at_ms, sha256, name COLLATE \"C\"",
+        );
         let rows = self.all(query.bind(seq)).await?;
         rows.iter().map(attachment).collect()
     }

@@ -58,11 +58,12 @@ impl AttachmentStore for SqliteStore {
     }
 
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
-        let rows =
-            sqlx::query("SELECT * FROM attachments WHERE seq = ?1 ORDER BY attached_at_ms, sha256, name")
-                .bind(seq)
-                .fetch_all(&self.readers)
-                .await?;
+        let rows = sqlx::query(
+            "SELECT * FROM attachments WHERE seq = ?1 ORDER BY attached_at_ms, sha256, name",
+        )
+        .bind(seq)
+        .fetch_all(&self.readers)
+        .await?;
         rows.iter().map(attachment).collect()
     }
 

@@ -17,9 +17,9 @@ pub(super) use applications::{
 };
 pub(super) use messages::{AttachedFiles, FileContent, Lines, Message, OverrideMessage};
 pub(super) use parameters::{
-    ApplicationFilter, ApplicationPath, AttachmentName, AttachmentPath, AuditFilter, ChainFilter, ExportOptions,
-    IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
-    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
+    ApplicationFilter, ApplicationPath, AttachmentName, AttachmentPath, AuditFilter, ChainFilter,
+    ExportOptions, IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion,
+    SessionPage, StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};
