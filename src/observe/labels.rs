@@ -45,6 +45,21 @@ label!(
     }
 );
 label!(
+    /// `cause` label: why retention removed a record.
+    RemovalCause {
+        /// Older than `retention.days`.
+        Age => "age",
+        /// Its application had more than its part of `retention.rows`.
+        Rows => "rows",
+        /// Its application had more than its part of `retention.bytes`.
+        Bytes => "bytes",
+        /// Beyond the limits that the application's rules ask for.
+        ApplicationLimits => "application_limits",
+        /// The application was removed.
+        ApplicationRemoved => "application_removed",
+    }
+);
+label!(
     /// `outcome` label: how a call ended, and who caused it.
     Outcome {
         /// The upstream's answer with a status below 400, or a document, delivered completely.

@@ -32,4 +32,5 @@ mod reading;
 mod regex_bounds;
 mod remote_checks;
 mod replays;
+mod retention;
 mod token_sums;

@@ -38,6 +38,7 @@ macro_rules! store_contract {
             retention: by_bytes_the_newest_stay
             retention: of_one_application_leaves_the_others
             retention: many_go_in_steps_and_statistics_stay
+            retention: a_flood_of_one_application_removes_no_record_of_another
             retention: without_limits_nothing_goes
             removed: nothing_of_a_removed_application_is_shown
             removed: its_records_go_with_the_next_housekeeping

@@ -12,7 +12,7 @@ const NONE: RetentionLimits = RetentionLimits {
 
 async fn enforce(bed: &Bed, application: Option<ApplicationId>, limits: RetentionLimits) -> u64 {
     let done = bed.store.enforce_retention(application, limits, MORNING_MS);
-    done.await.unwrap()
+    done.await.unwrap().records()
 }
 
 /// Keeps so many, each with this text, a day after the one before; the last one in the morning.
@@ -130,6 +130,54 @@ pub(crate) async fn many_go_in_steps_and_statistics_stay(bed: &Bed) {
     assert_eq!(days[0].messages, 1700);
     let id = bed.keep(bed.record()).await;
     assert_eq!(bed.ids(everything()).await, [id], "the store goes on");
+}
+
+pub(crate) async fn a_flood_of_one_application_removes_no_record_of_another(bed: &Bed) {
+    let flooding = bed.add_application("flooding").await;
+    let quiet = keep(bed, bed.application, 3, &"text ".repeat(2000)).await;
+    let flood = keep(bed, flooding, 12, &"text ".repeat(2000)).await;
+    let of_flood = || {
+        let mut filter = everything();
+        filter.application_id = Some(flooding);
+        filter
+    };
+    let enforce = async |limits| {
+        let done = bed.store.enforce_retention(None, limits, MORNING_MS);
+        done.await.unwrap()
+    };
+    let all = bed.store.stored_amount().await.unwrap();
+    assert_eq!(all.records, 15);
+    assert!((15 * 10_000..15 * 20_000).contains(&all.bytes), "{all:?}");
+    let rows = RetentionLimits {
+        rows: Some(10),
+        ..NONE
+    };
+    let gone = enforce(rows).await;
+    assert_eq!((gone.by_rows, gone.records()), (5, 5));
+    assert_eq!(gone.above_their_part, [(flooding, 5)].into());
+    assert_eq!(bed.ids(of_flood()).await, flood[..7], "its oldest went");
+    let bytes = RetentionLimits {
+        bytes: Some(all.bytes / 15 * 6 + 5_000),
+        ..NONE
+    };
+    let gone = enforce(bytes).await;
+    assert_eq!((gone.by_bytes, gone.records()), (4, 4));
+    assert_eq!(gone.above_their_part, [(flooding, 4)].into());
+    assert_eq!(bed.ids(of_flood()).await, flood[..3]);
+    let mut filter = everything();
+    filter.application_id = Some(bed.application);
+    assert_eq!(bed.ids(filter.clone()).await, quiet, "none of the other's");
+    let both = RetentionLimits {
+        rows: Some(2),
+        ..NONE
+    };
+    let gone = enforce(both).await;
+    assert_eq!(
+        gone.above_their_part,
+        [(flooding, 2), (bed.application, 2)].into()
+    );
+    assert_eq!(bed.ids(filter).await, quiet[..1], "equal parts");
+    assert_eq!(bed.store.stored_amount().await.unwrap().records, 2);
 }
 
 pub(crate) async fn without_limits_nothing_goes(bed: &Bed) {

@@ -15,6 +15,7 @@ mod blobs;
 mod chain;
 mod engine;
 mod error;
+mod fair_parts;
 mod policies;
 mod postgres;
 mod records;
@@ -50,7 +51,9 @@ pub use records::{
     Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, Searched,
     SessionFilter, SessionPage, SessionSummary, StoredRecord, VerdictFilter, WholePage,
 };
-pub use removal::{Erased, Erasure, RecordRemoval, RetentionLimits, TombstoneStore};
+pub use removal::{
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, StoredAmount, TombstoneStore,
+};
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use sign_ins::{SecretHash, SignIn, SignInStore};
 pub use sqlite::SqliteStore;

@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// How long and how many records are kept (CONTRACT 38); None means no such limit.
@@ -17,6 +18,80 @@ pub struct RetentionLimits {
     pub bytes: Option<u64>,
 }
 
+impl RetentionLimits {
+    /// No limit but this number of records.
+    pub(crate) fn only_rows(rows: u64) -> Self {
+        Self {
+            rows: Some(rows),
+            ..Self::default()
+        }
+    }
+
+    /// No limit but these bytes.
+    pub(crate) fn only_bytes(bytes: u64) -> Self {
+        Self {
+            bytes: Some(bytes),
+            ..Self::default()
+        }
+    }
+}
+
+/// What the records of the whole store take, as retention counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredAmount {
+    /// Number of records.
+    pub records: u64,
+    /// Bytes of their texts, lists and files.
+    pub bytes: u64,
+}
+
+/// How many records a retention run removed, by cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Of applications that were removed.
+    pub of_removed_applications: u64,
+    /// Older than the store keeps records.
+    pub by_age: u64,
+    /// Beyond the number of records that the store keeps.
+    pub by_rows: u64,
+    /// Beyond the bytes that the store keeps.
+    pub by_bytes: u64,
+    /// Beyond the limits of one application.
+    pub by_own_limits: u64,
+    /// The applications above their part of the store's rows or bytes, and the records each lost by that.
+    pub above_their_part: BTreeMap<ApplicationId, u64>,
+}
+
+impl Removed {
+    /// All removed records.
+    pub fn records(&self) -> u64 {
+        self.of_removed_applications
+            + self.by_age
+            + self.by_rows
+            + self.by_bytes
+            + self.by_own_limits
+    }
+
+    /// Adds what another run removed.
+    pub fn add(&mut self, other: Self) {
+        self.of_removed_applications += other.of_removed_applications;
+        self.by_age += other.by_age;
+        self.by_rows += other.by_rows;
+        self.by_bytes += other.by_bytes;
+        self.by_own_limits += other.by_own_limits;
+        for (application, records) in other.above_their_part {
+            *self.above_their_part.entry(application).or_default() += records;
+        }
+    }
+
+    /// Counts records of an application above its part.
+    pub(crate) fn count_above_part(&mut self, application: ApplicationId, records: u64) {
+        if records > 0 {
+            *self.above_their_part.entry(application).or_default() += records;
+        }
+    }
+}
+
 /// What a retention run applies to.
 #[derive(Clone, Copy)]
 pub(crate) struct RetentionScope {
@@ -25,6 +100,17 @@ pub(crate) struct RetentionScope {
     pub(crate) limits: RetentionLimits,
     /// The current time, milliseconds since 1970.
     pub(crate) now_ms: i64,
+}
+
+impl RetentionScope {
+    /// The limits of one application in the same run.
+    pub(crate) fn of_one(self, application: ApplicationId, limits: RetentionLimits) -> Self {
+        Self {
+            application: Some(application),
+            limits,
+            ..self
+        }
+    }
 }
 
 /// A request to erase the records of an end user.
@@ -74,8 +160,9 @@ pub trait TombstoneStore: Send + Sync {
 /// Removal of stored records, in bounded steps.
 #[async_trait]
 pub trait RecordRemoval: Send + Sync {
-    /// Removes the oldest records beyond the limits, of the whole store or of one application. Returns the
-    /// number of removed records. Bytes count what the store itself counts for a record.
+    /// Removes the oldest records beyond the limits, of the whole store or of one application. The rows and
+    /// bytes of the whole store are shared: the oldest records of those applications go that have more than
+    /// their part, and none of the others. Bytes count what the store itself counts for a record.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; what was removed before stays removed.
@@ -84,7 +171,13 @@ pub trait RecordRemoval: Send + Sync {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<u64, StoreError>;
+    ) -> Result<Removed, StoreError>;
+
+    /// What all records take, from running totals.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn stored_amount(&self) -> Result<StoredAmount, StoreError>;
 
     /// Removes some records of the user with everything that belongs to them. The erasure is complete when
     /// a step removes none.

@@ -1,5 +1,6 @@
 //! Removes records beyond the retention limits (CONTRACT 38): first of each application with limits of its
-//! own, then of the whole store; then the files that no record links to. Runs at startup and every hour.
+//! own, then of the whole store; then the files that no record links to. Runs at startup and every hour, and for
+//! the whole store as soon as it is clearly beyond its rows or bytes: a flood must not fill the disk for an hour.
 
 use super::Records;
 use super::files::Files;
@@ -7,21 +8,29 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
-use crate::observe::Metrics;
-use crate::observe::events::RetentionRan;
+use crate::observe::events::{AboveItsPart, RemovedBy, RetentionRan};
+use crate::observe::{Metrics, RemovalCause};
 use monitor_model::ApplicationId;
 use monitor_store::{
-    Application, ApplicationFilter, ApplicationStore, RecordRemoval, RetentionLimits, StoreError,
+    Application, ApplicationFilter, ApplicationStore, RecordRemoval, Removed, RetentionLimits,
+    StoreError, StoredAmount,
 };
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
 
 /// Between two runs.
 const INTERVAL: Duration = Duration::from_secs(3_600);
 /// After a run that failed, because the store was down or busy.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
+/// Between two looks at what the store takes. A look is allowed a hundredth of the time: after one that takes
+/// longer than 50 ms, the next waits longer.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+const LOOK_SHARE: u32 = 100;
+/// A run starts early once the store is beyond a limit by this part of it: one in so many.
+const MARGIN: u64 = 64;
 /// Applications read at once.
 const PAGE: u32 = 200;
 
@@ -70,42 +79,82 @@ impl RetentionTask {
 impl Retention {
     async fn run(&self, metrics: &Metrics) {
         loop {
-            let mut removed = 0;
+            let mut removed = Removed::default();
             let enforced = self.enforce(&mut removed).await;
-            let failure = enforced.and(self.files.collect().await).err();
-            failure.iter().for_each(report);
-            let ran = RetentionRan {
-                removed,
-                failure: failure.as_ref().map(ToString::to_string),
-            };
-            ran.emit(metrics);
-            let pause = match failure {
-                None => INTERVAL,
-                Some(_) => RETRY_INTERVAL,
-            };
-            tokio::time::sleep(pause).await;
+            match self.end_round(metrics, removed, enforced).await {
+                Ok(()) => self.keep_bounded(metrics, INTERVAL).await,
+                Err(_) => sleep(RETRY_INTERVAL).await,
+            }
+        }
+    }
+
+    /// Removes the files without a record; counts and logs what the round did.
+    async fn end_round(
+        &self,
+        metrics: &Metrics,
+        removed: Removed,
+        enforced: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let result = enforced.and(self.files.collect().await);
+        result.as_ref().err().into_iter().for_each(report);
+        let above = removed.above_their_part.iter();
+        let above = above.map(|(application, records)| AboveItsPart {
+            application: *application,
+            records: *records,
+        });
+        let mut ran = RetentionRan {
+            above_their_part: above.collect(),
+            removed: by_cause(&removed),
+            failure: result.as_ref().err().map(ToString::to_string),
+        };
+        ran.emit(metrics);
+        result
+    }
+
+    /// Looks at what the store takes for this long, and runs where it is clearly beyond a limit. A failed look
+    /// is no event: if the store is down, others say so.
+    async fn keep_bounded(&self, metrics: &Metrics, period: Duration) {
+        let end = Instant::now() + period;
+        let mut wait = LOOK_INTERVAL;
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            sleep(wait.min(left)).await;
+            let start = Instant::now();
+            let stored = self.removal.stored_amount().await;
+            wait = LOOK_INTERVAL.max(start.elapsed() * LOOK_SHARE);
+            if stored.is_ok_and(|stored| is_clearly_beyond(stored, self.limits)) {
+                let mut removed = Removed::default();
+                let enforced = self.enforce_whole(&mut removed).await;
+                if self.end_round(metrics, removed, enforced).await.is_err() {
+                    wait = wait.max(RETRY_INTERVAL);
+                }
+            }
         }
     }
 
     /// If one application fails, the others and the whole store are still processed.
-    async fn enforce(&self, removed: &mut u64) -> Result<(), StoreError> {
+    async fn enforce(&self, removed: &mut Removed) -> Result<(), StoreError> {
         let mut first_failure = Ok(());
         for (id, limits) in self.limited_applications().await? {
             let gone = self.removal.enforce_retention(Some(id), limits, now_ms());
             match gone.await {
-                Ok(gone) => *removed += gone,
+                Ok(gone) => removed.add(gone),
                 Err(error) if first_failure.is_ok() => first_failure = Err(error),
                 Err(error) => report(&error),
             }
         }
+        self.enforce_whole(removed).await?;
+        first_failure
+    }
+
+    async fn enforce_whole(&self, removed: &mut Removed) -> Result<(), StoreError> {
         let limits = RetentionLimits {
             days: self.limits.days,
             rows: self.limits.rows,
             bytes: self.limits.bytes,
         };
         let gone = self.removal.enforce_retention(None, limits, now_ms());
-        *removed += gone.await?;
-        first_failure
+        removed.add(gone.await?);
+        Ok(())
     }
 
     /// The applications with limits of their own.
@@ -127,6 +176,28 @@ impl Retention {
             }
         }
     }
+}
+
+fn by_cause(removed: &Removed) -> Vec<RemovedBy> {
+    let by = |cause, records| RemovedBy { cause, records };
+    vec![
+        by(RemovalCause::Age, removed.by_age),
+        by(RemovalCause::Rows, removed.by_rows),
+        by(RemovalCause::Bytes, removed.by_bytes),
+        by(RemovalCause::ApplicationLimits, removed.by_own_limits),
+        by(
+            RemovalCause::ApplicationRemoved,
+            removed.of_removed_applications,
+        ),
+    ]
+}
+
+/// Beyond the rows or the bytes by more than the margin.
+fn is_clearly_beyond(stored: StoredAmount, limits: RetentionSettings) -> bool {
+    let beyond = |amount: u64, limit: Option<u64>| {
+        limit.is_some_and(|limit| amount.saturating_sub(limit) > limit / MARGIN)
+    };
+    beyond(stored.records, limits.rows) || beyond(stored.bytes, limits.bytes)
 }
 
 fn own_limits(application: &Application) -> Option<RetentionLimits> {

@@ -24,7 +24,7 @@ pub use limits::{
 pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, SpansExported};
 pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
 pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
-pub use retention::RetentionRan;
+pub use retention::{AboveItsPart, RemovedBy, RetentionRan};
 pub use spool::{
     DeadLettersLost, RecordDelayed, RecordFinished, SpoolAcknowledgementsDamaged, SpoolDamaged,
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,

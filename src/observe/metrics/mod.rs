@@ -27,7 +27,7 @@ pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
 use super::failures::FAILURES;
-use super::labels::{EndReason, Label, LogSource, UpgradeResult};
+use super::labels::{EndReason, Label, LogSource, RemovalCause, UpgradeResult};
 use super::log_budget::LOG_BUDGET;
 use super::stderr;
 use crate::config::Role;
@@ -80,6 +80,10 @@ const RECORDS_REMOVED: About = (
     "monitor_records_removed_total",
     "Records removed by retention.",
 );
+const REMOVED_BY_CAUSE: About = (
+    "monitor_retention_removed_total",
+    "Records removed by retention, by cause: rows and bytes are the limits of the whole store.",
+);
 const RETENTION_FAILURES: About = (
     "monitor_retention_failures_total",
     "Rounds of retention that failed.",
@@ -125,8 +129,8 @@ pub struct Metrics {
     pub heartbeats: IntCounter,
     /// Second attempts after a connection that could not have accepted a byte.
     pub upstream_retries: IntCounter,
-    /// Records that retention removed.
-    pub records_removed: IntCounter,
+    records_removed: IntCounter,
+    removed_by_cause: IntCounterVec,
     /// Rounds of retention that failed.
     pub retention_failures: IntCounter,
     /// 1 while the process drains.
@@ -205,6 +209,7 @@ impl Metrics {
             heartbeats: counter(gateway, HEARTBEATS)?,
             upstream_retries: counter(gateway, UPSTREAM_RETRIES)?,
             records_removed: counter(analysis, RECORDS_REMOVED)?,
+            removed_by_cause: labelled::<RemovalCause>(analysis, REMOVED_BY_CAUSE, "cause")?,
             retention_failures: counter(analysis, RETENTION_FAILURES)?,
             draining: gauge(process, DRAINING)?,
             log_lines_lost: counter(process, LOG_LINES_LOST)?,
@@ -245,6 +250,12 @@ impl Metrics {
         // Writing into memory cannot fail.
         let _ = TextEncoder::new().encode(&self.registries.gather(self.role), &mut text);
         text
+    }
+
+    pub(super) fn count_removed(&self, cause: RemovalCause, records: u64) {
+        self.records_removed.inc_by(records);
+        let by_cause = self.removed_by_cause.with_label_values(&[cause.as_str()]);
+        by_cause.inc_by(records);
     }
 
     pub(super) fn upgrade_ended(&self, result: UpgradeResult) {

@@ -219,7 +219,7 @@ async fn check_derived(store: &SqliteStore) {
         ..RetentionLimits::default()
     };
     let gone = store.enforce_retention(None, rows, 0).await.unwrap();
-    assert_eq!(gone, 2990);
+    assert_eq!(gone.records(), 2990);
 }
 
 fn count(kind: &TypeCount) -> u64 {

@@ -11,7 +11,9 @@ use super::connect;
 use super::partitions;
 use super::store::PostgresStore;
 use crate::error::StoreError;
-use crate::removal::{Erased, Erasure, RecordRemoval, RetentionLimits, RetentionScope};
+use crate::removal::{
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionScope, StoredAmount,
+};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sqlx::Connection as _;
@@ -23,7 +25,7 @@ impl RecordRemoval for PostgresStore {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Removed, StoreError> {
         if self.pool.is_closed() {
             return Err(StoreError::Closed);
         }
@@ -34,12 +36,20 @@ impl RecordRemoval for PostgresStore {
         };
         let mut connection = self.connector.connect_for_maintenance().await?;
         let removed = retention::enforce(&mut connection, scope).await?;
-        if removed > 0 {
+        if removed.records() > 0 {
             let days = partitions::days(&mut connection).await?;
             self.days.send_replace(days);
         }
         connect::close(connection).await;
         Ok(removed)
+    }
+
+    async fn stored_amount(&self) -> Result<StoredAmount, StoreError> {
+        let rows = self.all(sqlx::query(retention::STORED_IN_ALL)).await?;
+        let [row] = &rows[..] else {
+            return Ok(StoredAmount::default());
+        };
+        Ok(retention::stored_amount(row)?)
     }
 
     async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError> {

@@ -8,7 +8,9 @@ use super::records::chain;
 use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
-use crate::removal::{Erased, Erasure, RecordRemoval, RetentionLimits, RetentionScope};
+use crate::removal::{
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionScope, StoredAmount,
+};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sqlx::SqliteConnection;
@@ -22,13 +24,17 @@ impl RecordRemoval for SqliteStore {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Removed, StoreError> {
         let scope = RetentionScope {
             application,
             limits,
             now_ms,
         };
         retention::enforce(&self.writer, scope).await
+    }
+
+    async fn stored_amount(&self) -> Result<StoredAmount, StoreError> {
+        retention::stored_amount(&self.readers).await
     }
 
     async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError> {

@@ -1,15 +1,18 @@
 //! Removes records that are older or more than the limits allow, and those of removed applications: a bounded
-//! number per transaction, with other writes in between. A file created by this version returns free space to
+//! number per transaction, with other writes in between. Of what is beyond the rows or bytes of the whole store,
+//! only applications above their part lose records (see `fair_parts`). A file created by this version returns free space to
 //! the file system; an older file only reuses it.
 
 use super::delete;
 use crate::error::StoreError;
-use crate::removal::RetentionScope;
+use crate::fair_parts::{Part, beyond_parts};
+use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
 use crate::sql::columns::Columns as _;
 use crate::sqlite::statistics::traffic;
 use crate::sqlite::writer::Writer;
 use monitor_model::ApplicationId;
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection, SqlitePool};
 
 /// The most records that one transaction removes.
 const STEP: i64 = 500;
@@ -35,13 +38,14 @@ const OLD_OF_ONE: &str = "
     SELECT seq, bytes FROM records INDEXED BY records_by_application
     WHERE seq < (SELECT max(block) * 1024 + 1024 FROM record_blocks WHERE first_ms < ?2)
         AND created_at_ms < ?2 AND application_id = ?3 ORDER BY seq LIMIT ?1";
-const OLDEST: &str = "SELECT seq, bytes FROM records NOT INDEXED ORDER BY seq LIMIT ?1";
 const OLDEST_OF_ONE: &str = "
     SELECT seq, bytes FROM records INDEXED BY records_by_application
     WHERE application_id = ?2 ORDER BY seq LIMIT ?1";
 const TOTALS: &str = "
-    SELECT coalesce(sum(messages), 0), coalesce(sum(bytes), 0) FROM record_totals
+    SELECT coalesce(sum(messages), 0) AS records, coalesce(sum(bytes), 0) AS bytes FROM record_totals
     WHERE ?1 IS NULL OR application_id = ?1";
+const TOTALS_OF_EACH: &str = "
+    SELECT application_id, messages AS records, bytes FROM record_totals WHERE messages > 0";
 
 /// A record that may be removed.
 struct Candidate {
@@ -49,15 +53,32 @@ struct Candidate {
     bytes: i64,
 }
 
-/// Works in steps until nothing is left to do; returns the number of removed records.
-pub(super) async fn enforce(writer: &Writer, scope: RetentionScope) -> Result<u64, StoreError> {
-    let mut removed = 0;
-    loop {
-        let step = writer.write(move |connection| Box::pin(step(connection, scope)));
-        match step.await? {
-            0 => break,
-            records => removed += records,
-        }
+/// Why records are due.
+#[derive(Clone, Copy)]
+enum Cause {
+    ApplicationRemoved,
+    Age,
+    Amount,
+}
+
+/// Records that have to go, and why.
+struct Due {
+    cause: Cause,
+    candidates: Vec<Candidate>,
+}
+
+/// What one step removed.
+struct Step {
+    cause: Cause,
+    records: u64,
+}
+
+/// Works in steps until nothing is left to do.
+pub(super) async fn enforce(writer: &Writer, scope: RetentionScope) -> Result<Removed, StoreError> {
+    let mut removed = Removed::default();
+    match scope.application {
+        Some(_) => removed.by_own_limits = enforce_own(writer, scope).await?,
+        None => enforce_whole(writer, scope, &mut removed).await?,
     }
     while writer
         .write(|connection| Box::pin(vacuum(connection)))
@@ -67,18 +88,102 @@ pub(super) async fn enforce(writer: &Writer, scope: RetentionScope) -> Result<u6
     Ok(removed)
 }
 
-/// One step: removes the records that are due first; returns their number.
-async fn step(connection: &mut SqliteConnection, scope: RetentionScope) -> Result<u64, StoreError> {
+/// The limits of one application.
+async fn enforce_own(writer: &Writer, scope: RetentionScope) -> Result<u64, StoreError> {
+    let mut records = 0;
+    while let Some(step) = write_step(writer, scope).await? {
+        records += step.records;
+    }
+    Ok(records)
+}
+
+/// The limits of the whole store: age first, then rows and bytes, each shared among the applications.
+async fn enforce_whole(
+    writer: &Writer,
+    scope: RetentionScope,
+    removed: &mut Removed,
+) -> Result<(), StoreError> {
+    while let Some(step) = write_step(writer, scope).await? {
+        match step.cause {
+            Cause::ApplicationRemoved => removed.of_removed_applications += step.records,
+            Cause::Age | Cause::Amount => removed.by_age += step.records,
+        }
+    }
+    if let Some(rows) = scope.limits.rows {
+        let stored = stored_of_each(writer, |row| row.count("records")).await?;
+        for part in beyond_parts(rows, stored) {
+            let limits = RetentionLimits::only_rows(part.amount);
+            let records = enforce_own(writer, scope.of_one(part.application, limits)).await?;
+            removed.by_rows += records;
+            removed.count_above_part(part.application, records);
+        }
+    }
+    if let Some(bytes) = scope.limits.bytes {
+        let stored = stored_of_each(writer, |row| row.count("bytes")).await?;
+        for part in beyond_parts(bytes, stored) {
+            let limits = RetentionLimits::only_bytes(part.amount);
+            let records = enforce_own(writer, scope.of_one(part.application, limits)).await?;
+            removed.by_bytes += records;
+            removed.count_above_part(part.application, records);
+        }
+    }
+    Ok(())
+}
+
+/// What each application has of something.
+async fn stored_of_each(
+    writer: &Writer,
+    amount: fn(&SqliteRow) -> Result<u64, sqlx::Error>,
+) -> Result<Vec<Part>, StoreError> {
+    let read = writer.write(move |connection| {
+        Box::pin(async move {
+            let rows = sqlx::query(TOTALS_OF_EACH).fetch_all(connection).await?;
+            let part = |row: &SqliteRow| {
+                Ok(Part {
+                    application: ApplicationId(row.id("application_id")?),
+                    amount: amount(row)?,
+                })
+            };
+            rows.iter().map(part).collect()
+        })
+    });
+    read.await
+}
+
+/// What the whole store has.
+pub(super) async fn stored_amount(readers: &SqlitePool) -> Result<StoredAmount, StoreError> {
+    let totals = sqlx::query(TOTALS).bind(None::<Vec<u8>>);
+    let totals = totals.fetch_one(readers).await?;
+    Ok(StoredAmount {
+        records: totals.count("records")?,
+        bytes: totals.count("bytes")?,
+    })
+}
+
+async fn write_step(writer: &Writer, scope: RetentionScope) -> Result<Option<Step>, StoreError> {
+    let step = writer.write(move |connection| Box::pin(step(connection, scope)));
+    step.await
+}
+
+/// One step: removes the records that are due first; None if there are none.
+async fn step(
+    connection: &mut SqliteConnection,
+    scope: RetentionScope,
+) -> Result<Option<Step>, StoreError> {
     if scope.application.is_none() {
         traffic::forget(connection, scope.now_ms).await?;
     }
     let due = due(connection, scope).await?;
-    if due.is_empty() {
-        return Ok(0);
+    if due.candidates.is_empty() {
+        return Ok(None);
     }
-    let seqs: Vec<i64> = due.iter().map(|candidate| candidate.seq).collect();
+    let seqs = due.candidates.iter().map(|candidate| candidate.seq);
+    let seqs: Vec<i64> = seqs.collect();
     delete(connection, &seqs).await?;
-    Ok(seqs.len() as u64)
+    Ok(Some(Step {
+        cause: due.cause,
+        records: seqs.len() as u64,
+    }))
 }
 
 /// Returns free pages to the file system; returns their number.
@@ -92,16 +197,17 @@ async fn vacuum(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     Ok((free - left).max(0).unsigned_abs())
 }
 
-/// Records of removed applications first, then those that are too old, then those that are too many.
-async fn due(
-    connection: &mut SqliteConnection,
-    scope: RetentionScope,
-) -> Result<Vec<Candidate>, StoreError> {
+/// Records of removed applications first, then those that are too old, then those that are too many of one
+/// application.
+async fn due(connection: &mut SqliteConnection, scope: RetentionScope) -> Result<Due, StoreError> {
     if scope.application.is_none() {
         while number(connection, "SELECT count(*) FROM removed_applications").await? > 0 {
             let due = candidates(connection, REMOVED, None, None).await?;
             if !due.is_empty() {
-                return Ok(due);
+                return Ok(Due {
+                    cause: Cause::ApplicationRemoved,
+                    candidates: due,
+                });
             }
             sqlx::query(FORGET_REMOVED)
                 .execute(&mut *connection)
@@ -113,32 +219,42 @@ async fn due(
         let sql = scope.application.map_or(OLD, |_| OLD_OF_ONE);
         let due = candidates(connection, sql, Some(before), scope.application).await?;
         if !due.is_empty() {
-            return Ok(due);
+            return Ok(Due {
+                cause: Cause::Age,
+                candidates: due,
+            });
         }
     }
-    too_many(connection, scope).await
+    let candidates = match scope.application {
+        Some(id) => too_many(connection, id, scope.limits).await?,
+        None => Vec::new(),
+    };
+    Ok(Due {
+        cause: Cause::Amount,
+        candidates,
+    })
 }
 
-/// The oldest records, as many as exceed the limits.
+/// The oldest records of an application, as many as exceed the limits.
 async fn too_many(
     connection: &mut SqliteConnection,
-    scope: RetentionScope,
+    application: ApplicationId,
+    limits: RetentionLimits,
 ) -> Result<Vec<Candidate>, StoreError> {
     let totals = sqlx::query(TOTALS)
-        .bind(scope.application.map(|id| id.0))
+        .bind(application.0)
         .fetch_one(&mut *connection)
         .await?;
     let over = |total: i64, limit: Option<u64>| match limit {
         Some(limit) => total - i64::try_from(limit).unwrap_or(i64::MAX),
         None => 0,
     };
-    let mut records = over(totals.try_get(0)?, scope.limits.rows);
-    let mut bytes = over(totals.try_get(1)?, scope.limits.bytes);
+    let mut records = over(totals.try_get("records")?, limits.rows);
+    let mut bytes = over(totals.try_get("bytes")?, limits.bytes);
     if records <= 0 && bytes <= 0 {
         return Ok(Vec::new());
     }
-    let sql = scope.application.map_or(OLDEST, |_| OLDEST_OF_ONE);
-    let mut due = candidates(connection, sql, None, scope.application).await?;
+    let mut due = candidates(connection, OLDEST_OF_ONE, None, Some(application)).await?;
     due.retain(|candidate| {
         let is_over = records > 0 || bytes > 0;
         records -= 1;
