@@ -17,7 +17,7 @@ const LEVEL: i32 = 3;
 /// The file, encrypted or not.
 enum Output {
     Plain(BufWriter<File>),
-    Sealed(Sealing<BufWriter<File>>),
+    Sealed(Box<Sealing<BufWriter<File>>>),
 }
 
 impl Write for Output {
@@ -66,7 +66,7 @@ impl ArchiveWriter {
         let file = BufWriter::new(file);
         let output = match key {
             None => Output::Plain(file),
-            Some(key) => Output::Sealed(Sealing::begin(file, key)?),
+            Some(key) => Output::Sealed(Box::new(Sealing::begin(file, key)?)),
         };
         let mut encoder = Encoder::new(output, LEVEL)?;
         encoder.include_checksum(true)?;
