@@ -108,6 +108,8 @@ impl ArchiveReader {
                 take(part)?;
             }
         }
+        // The checksum of the compressed stream comes behind its last entry.
+        io::copy(&mut archive.into_inner(), &mut io::sink()).with_context(damaged)?;
         check.end().with_context(damaged)
     }
 }

@@ -34,8 +34,15 @@ fn row(size: u64) -> Row {
     .unwrap()
 }
 
+/// It does not shrink, so that the archive has many pieces.
 fn long_file() -> Vec<u8> {
-    let bytes = (0..2 * PART as u32 + 7).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8);
+    let mut state = 0x9e37_79b9_u32;
+    let bytes = (0..2 * PART + 7).map(|_| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[1]
+    });
     bytes.collect()
 }
 
