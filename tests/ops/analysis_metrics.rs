@@ -40,10 +40,9 @@ fn requests_are_counted_by_the_template_of_their_route_and_their_status() {
         ("/records", 405, 1.0),
         ("/docs", 200, 2.0),
         ("/ui", 200, 1.0),
-        // A page that there is not.
-        ("/ui", 404, 1.0),
-        // No path that a client invents becomes a series.
-        ("other", 404, 2.0),
+        // No path that a client invents becomes a series, nor does a page that the web UI does not have.
+        ("/ui", 404, 0.0),
+        ("other", 404, 3.0),
     ] {
         assert_eq!(requests(&stack, route, status), count, "{route} {status}");
     }

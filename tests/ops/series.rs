@@ -88,7 +88,7 @@ fn samples(text: &str) -> Vec<Sample> {
 fn selectors(expression: &str) -> Vec<Selector> {
     const GROUPING: &str = r"\b(?:by|without|on|ignoring|group_left|group_right) *\([^)]*\)";
     let no_groups = Regex::new(GROUPING).unwrap();
-    let no_ranges = Regex::new(r"\[[^\]]*\]").unwrap();
+    let no_ranges = Regex::new(r"\[[^\]]*\]|\boffset \w+").unwrap();
     let text = no_ranges.replace_all(expression, "");
     let text = no_groups.replace_all(&text, "");
     let name = Regex::new(r"([a-z_:][\w:]*)\s*(\(|\{[^}]*\})?").unwrap();
@@ -119,10 +119,10 @@ fn selectors(expression: &str) -> Vec<Selector> {
 fn series_are_found_in_an_expression() {
     let found = selectors(
         r#"histogram_quantile(0.9, sum by (le) (rate(a_bucket{instance=~"$instance",x!="y"}[5m]))) > 0
-            and on (job, instance) up or absent(b)"#,
+            and on (job, instance) up or absent(b) unless b offset 10m"#,
     );
     let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["a_bucket", "up", "b"]);
+    assert_eq!(names, ["a_bucket", "up", "b", "b"]);
     let [matcher] = &found[0].matchers[..] else {
         panic!("{found:?}")
     };
