@@ -103,7 +103,7 @@ pub(crate) async fn the_same_bytes_keep_every_name_and_count_once(bed: &Bed) {
         ..RetentionLimits::default()
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(gone.await.unwrap(), 1);
+    assert_eq!(gone.await.unwrap().records(), 1);
     assert_eq!(unlinked(bed).await, [file(1).hash], "with its last name");
 }
 
