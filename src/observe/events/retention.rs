@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 
 /// Records that went for one cause.
 pub struct RemovedBy {
-    /// Why.
+    /// Why they went.
     pub cause: RemovalCause,
     /// Number of records.
     pub records: u64,
@@ -20,7 +20,7 @@ pub struct RemovedBy {
 
 /// What an application lost because it had more than its part of a limit of the whole store.
 pub struct AboveItsPart {
-    /// The application.
+    /// The one that lost them.
     pub application: ApplicationId,
     /// Number of records.
     pub records: u64,
