@@ -82,6 +82,7 @@ fn record(application_id: ApplicationId, number: u64, created_at_ms: i64) -> New
         application_id,
         stage,
         exchange_id: Some(format!("exchange{}", number / 2)),
+        tool: None,
         user_id: Some(user),
         session_id: Some(session),
         created_at_ms,

@@ -10,6 +10,8 @@ use thiserror::Error;
 
 /// `Retry-After` while the store is down, the analysis busy or memory short, in seconds.
 const RETRY_AFTER: u64 = 1;
+/// The same while too many files wait for their messages.
+const WAITING_RETRY_AFTER: u64 = 60;
 
 /// One wrong field, and what is allowed in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -149,6 +151,17 @@ pub enum ApiError {
     /// No such path or record.
     #[error("not found")]
     NotFound,
+    /// The exchange has no such record, or not yet.
+    #[error(
+        "no record has this request_id: it has not been analyzed yet, was removed, or belongs to another application"
+    )]
+    NotArrived,
+    /// Too many files of an application wait for their records.
+    #[error(
+        "too many files of this application wait for the analysis of their message (attachments.waiting_files, \
+         attachments.waiting_bytes): send the message first, or try again later"
+    )]
+    TooManyWaiting,
     /// The path exists, the method does not.
     #[error("this path does not support this method")]
     MethodNotAllowed,
@@ -190,8 +203,8 @@ impl ApiError {
             Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
-            Self::TooManyRequests { .. } => 429,
-            Self::NotFound => 404,
+            Self::TooManyRequests { .. } | Self::TooManyWaiting => 429,
+            Self::NotFound | Self::NotArrived => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,
@@ -202,6 +215,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::TooManyWaiting => Some(WAITING_RETRY_AFTER),
             Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => {
                 Some(RETRY_AFTER)
             }

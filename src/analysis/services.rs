@@ -156,6 +156,7 @@ impl Shared {
     fn ingest(&self, settings: &AnalysisSettings) -> Ingest {
         Ingest {
             records: self.store.clone(),
+            exchanges: self.store.clone(),
             access: self.access.clone(),
             applications: self.applications.clone(),
             analyzer: self.analyzer.clone(),
@@ -168,6 +169,7 @@ impl Shared {
     fn records(&self, settings: &AnalysisSettings, data_dir: &Path) -> Result<Records, StartError> {
         Ok(Records {
             records: self.store.clone(),
+            exchanges: self.store.clone(),
             applications: self.store.clone(),
             statistics: self.store.clone(),
             chain: self.store.clone(),

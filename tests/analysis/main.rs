@@ -17,6 +17,7 @@ mod batches;
 mod bucket;
 mod documents;
 mod erasure;
+mod exchanges;
 mod fair_shares;
 mod guardrails;
 mod hostile_clients;

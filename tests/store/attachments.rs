@@ -2,7 +2,7 @@
 
 use monitor_model::RecordId;
 use monitor_store::{
-    Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
+    AttachTarget, Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
 };
 use support::bed::{Bed, MORNING_MS, everything, found};
 
@@ -28,6 +28,11 @@ pub(crate) async fn place(bed: &Bed, id: RecordId) -> i64 {
 
 /// Claims and links, as who has written the bytes does.
 pub(crate) async fn attach(bed: &Bed, seq: i64, attachment: Attachment) -> Attached {
+    attach_to(bed, AttachTarget::Record(seq), attachment).await
+}
+
+/// The same for any target.
+pub(crate) async fn attach_to(bed: &Bed, to: AttachTarget, attachment: Attachment) -> Attached {
     let ticket = match attachment.kept {
         true => bed
             .store
@@ -37,11 +42,17 @@ pub(crate) async fn attach(bed: &Bed, seq: i64, attachment: Attachment) -> Attac
         false => None,
     };
     let new = NewAttachment {
-        seq,
+        to,
         ticket,
         attachment,
     };
     bed.store.attach(new).await.unwrap()
+}
+
+/// The record has it already.
+fn before(file: Attachment) -> Attached {
+    let file = Box::new(file);
+    Attached::Before { file, waits: false }
 }
 
 async fn unlinked(bed: &Bed) -> Vec<BlobHash> {
@@ -75,7 +86,7 @@ pub(crate) async fn one_file_of_one_record_is_one_link(bed: &Bed) {
         attached_at_ms: MORNING_MS,
         ..file(1)
     };
-    assert_eq!(attach(bed, first, later).await, Attached::Before);
+    assert_eq!(attach(bed, first, later).await, before(file(1)));
     assert_eq!(attach(bed, second, file(1)).await, Attached::New);
     assert_eq!(bed.store.attachments(first).await.unwrap(), [file(1)]);
     assert!(unlinked(bed).await.is_empty());
@@ -83,20 +94,20 @@ pub(crate) async fn one_file_of_one_record_is_one_link(bed: &Bed) {
 
 pub(crate) async fn the_same_bytes_keep_every_name_and_count_once(bed: &Bed) {
     let seq = place(bed, bed.keep(bed.record()).await).await;
-    let bytes = async || bed.all(everything()).await[0].bytes;
-    let before = bytes().await;
+    let counted = async || bed.all(everything()).await[0].bytes;
+    let without = counted().await;
     let named = |name: &str| Attachment {
         name: name.to_owned(),
         ..file(1)
     };
     for name in ["b.txt", "a.txt", "Имя\0.txt"] {
         assert_eq!(attach(bed, seq, named(name)).await, Attached::New);
-        assert_eq!(attach(bed, seq, named(name)).await, Attached::Before);
+        assert_eq!(attach(bed, seq, named(name)).await, before(named(name)));
     }
     let stored = bed.store.attachments(seq).await.unwrap();
     let names: Vec<_> = stored.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["a.txt", "b.txt", "Имя\0.txt"]);
-    assert_eq!(bytes().await, before + file(1).size);
+    assert_eq!(counted().await, without + file(1).size);
     assert!(unlinked(bed).await.is_empty());
     let limits = RetentionLimits {
         rows: Some(0),
@@ -145,7 +156,7 @@ pub(crate) async fn bytes_that_are_being_removed_are_claimed_anew(bed: &Bed) {
     let late = bed.store.claim_blob(hash, 1_000, 9).await.unwrap();
     assert_eq!(late, None, "they are being removed");
     let new = |ticket| NewAttachment {
-        seq,
+        to: AttachTarget::Record(seq),
         ticket,
         attachment: file(1),
     };

@@ -81,6 +81,16 @@ macro_rules! store_contract {
             attachments: bytes_without_a_link_are_told_once_the_last_record_is_gone
             attachments: bytes_that_are_being_removed_are_claimed_anew
             attachments: the_bytes_of_files_count_for_retention
+            waiting: a_file_waits_for_its_record_and_becomes_one_of_it
+            waiting: only_the_record_of_its_exchange_application_and_stage_gets_it
+            waiting: a_file_and_its_record_at_once_find_each_other
+            waiting: no_more_wait_than_may
+            waiting: what_waited_for_too_long_goes
+            waiting: the_files_of_an_erased_user_go_with_the_late_record
+            waiting: they_go_with_their_application
+            exchanges: a_tool_call_comes_back_beside_its_messages
+            exchanges: a_part_of_a_tool_call_is_kept_once
+            exchanges: tool_calls_of_a_removed_user_go_with_the_exchange
             erasure: the_users_records_and_files_go_and_nobody_elses
             erasure: a_session_of_several_loses_the_name
             erasure: a_late_record_is_refused_and_costs_only_itself

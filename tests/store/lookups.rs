@@ -88,6 +88,7 @@ async fn assert_looked_up(store: &dyn Store) {
         application_id: application,
         stage: Stage::PreCall,
         exchange_id: None,
+        tool: None,
         user_id: None,
         session_id: None,
         created_at_ms: MORNING_MS + 9_000,

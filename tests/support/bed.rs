@@ -57,6 +57,7 @@ impl Bed {
             application_id: self.application,
             stage: Stage::PreCall,
             exchange_id: None,
+            tool: None,
             user_id: None,
             session_id: None,
             created_at_ms: MORNING_MS,

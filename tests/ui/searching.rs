@@ -24,6 +24,7 @@ fn record(stack: &Stack, text: &str) -> NewRecord {
         application_id: stack.application_id().parse().unwrap(),
         stage: Stage::PreCall,
         exchange_id: None,
+        tool: None,
         user_id: None,
         session_id: None,
         created_at_ms: 1_700_000_000_000,

@@ -2,6 +2,7 @@
 //! stores it. The bytes are `blobs`.
 
 use crate::error::StoreError;
+use crate::exchanges::Exchange;
 use async_trait::async_trait;
 use monitor_model::TypeCount;
 use serde::{Deserialize, Serialize};
@@ -107,11 +108,37 @@ pub struct Attachment {
     pub attached_at_ms: i64,
 }
 
+/// What a file is attached to.
+#[derive(Clone, Debug)]
+pub enum AttachTarget {
+    /// The record at this position ([`crate::RecordSummary::seq`]).
+    Record(i64),
+    /// The record of an exchange. If it has not arrived yet, the file waits for it.
+    Exchange(Exchange, WaitingLimits),
+}
+
+/// How many files of one application may wait for their records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingLimits {
+    /// Number of files.
+    pub files: u64,
+    /// Bytes of those that are stored.
+    pub bytes: u64,
+}
+
+impl WaitingLimits {
+    /// Whether another file of this size may wait beside so many that do.
+    pub(crate) fn allow(self, files: u64, bytes: u64, new: &Attachment) -> bool {
+        let more = if new.kept { new.size } else { 0 };
+        files < self.files && bytes.saturating_add(more) <= self.bytes
+    }
+}
+
 /// A link to create.
 #[derive(Clone, Debug)]
 pub struct NewAttachment {
-    /// The record's position ([`crate::RecordSummary::seq`]).
-    pub seq: i64,
+    /// The record, or the exchange that it belongs to.
+    pub to: AttachTarget,
     /// The ticket that [`AttachmentStore::claim_blob`] returned, if the bytes are stored.
     pub ticket: Option<i64>,
     /// The file to link.
@@ -123,8 +150,17 @@ pub struct NewAttachment {
 pub enum Attached {
     /// The link was created.
     New,
-    /// The record already had this file under this name.
-    Before,
+    /// The file waits for the record of its exchange.
+    Waiting,
+    /// The record, or its exchange, already had this file under this name.
+    Before {
+        /// As it was attached first.
+        file: Box<Attachment>,
+        /// Whether it still waits for the record.
+        waits: bool,
+    },
+    /// Too many files of the application wait for their records.
+    TooManyWaiting,
     /// The record does not exist any more.
     NoRecord,
     /// The bytes were removed since they were claimed: claim and write them again.
@@ -159,6 +195,10 @@ pub trait AttachmentStore: Send + Sync {
 
     /// Links a file to a record. A record links to the same bytes under one name once.
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError>;
+
+    /// Removes the links of files that have waited since before this time (milliseconds since 1970) for a
+    /// record that has not arrived; returns how many.
+    async fn expire_waiting(&self, before_ms: i64) -> Result<u64, StoreError>;
 
     /// The files of the record at this position, in the order in which they were attached.
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError>;

@@ -6,6 +6,7 @@ use crate::attachments::AttachmentStore;
 use crate::audit::AuditStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
+use crate::exchanges::ExchangeStore;
 use crate::policies::ApplicationPolicyStore;
 use crate::records::RecordStore;
 use crate::removal::{RecordRemoval, TombstoneStore};
@@ -81,6 +82,7 @@ pub trait StoreEngine: Send + Sync {
 pub trait Store:
     StoreEngine
     + RecordStore
+    + ExchangeStore
     + StatisticsStore
     + ChainStore
     + RecordRemoval
@@ -99,6 +101,7 @@ pub trait Store:
 impl<T> Store for T where
     T: StoreEngine
         + RecordStore
+        + ExchangeStore
         + StatisticsStore
         + ChainStore
         + RecordRemoval

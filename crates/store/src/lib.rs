@@ -4,7 +4,7 @@
 //! attached files. [`Store`] combines the traits. How a gateway looks up policies is `policy` (§2.5).
 //!
 //! A new engine implements the traits below. It may be composed of two databases: [`RecordStore`],
-//! [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of records, all other
+//! [`ExchangeStore`], [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of records, all other
 //! traits concern settings, people and files.
 
 mod accounts;
@@ -15,12 +15,14 @@ mod blobs;
 mod chain;
 mod engine;
 mod error;
+mod exchanges;
 mod fair_parts;
 mod policies;
 mod postgres;
 mod records;
 mod removal;
 mod saved_filters;
+mod sessions;
 mod sign_ins;
 mod sql;
 mod sqlite;
@@ -35,8 +37,8 @@ pub use applications::{
     ApplicationVersion, Changed, NameFilter,
 };
 pub use attachments::{
-    Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings, NewAttachment, REMOVAL,
-    Scanned,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
+    NewAttachment, REMOVAL, Scanned, WaitingLimits,
 };
 pub use audit::{AuditEntry, AuditFilter, AuditStore};
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
@@ -45,16 +47,18 @@ pub use chain::{
 };
 pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
+pub use exchanges::{Exchange, ExchangeStore};
 pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};
 pub use records::{
     Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, Searched,
-    SessionFilter, SessionPage, SessionSummary, StoredRecord, VerdictFilter, WholePage,
+    StoredRecord, ToolCall, VerdictFilter, WholePage,
 };
 pub use removal::{
     Erased, Erasure, RecordRemoval, Removed, RetentionLimits, StoredAmount, TombstoneStore,
 };
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
+pub use sessions::{SessionFilter, SessionPage, SessionSummary};
 pub use sign_ins::{SecretHash, SignIn, SignInStore};
 pub use sqlite::SqliteStore;
 pub use statistics::{

@@ -1,8 +1,8 @@
-//! Analysis records (§2.9 `request_id`): what goes in, what a list shows, what comes out whole, and the
-//! sessions that records form.
+//! Analysis records (§2.9 `request_id`): what goes in, what a list shows, what comes out whole.
 
 use crate::chain::ChainEntry;
 use crate::error::StoreError;
+use crate::sessions::{LIST_PAGE_BYTES, SessionFilter, SessionSummary};
 use async_trait::async_trait;
 use monitor_model::{
     AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount,
@@ -14,6 +14,16 @@ use std::sync::Arc;
 /// Resolves once a record that was handed over is durable, or with the reason why it was not stored.
 pub type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
+/// The tool call that a record belongs to. Its arguments are what a model said, an answer; its result is what
+/// a model reads, a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The tool's name, as it may be stored.
+    pub name: String,
+    /// Identifies the call within its exchange.
+    pub call_id: String,
+}
+
 /// A record to store. Its id is the answer's `request_id`.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
@@ -23,6 +33,8 @@ pub struct NewRecord {
     pub stage: Stage,
     /// `additional_parameters.request_id`: the exchange, and the idempotency key (CONTRACT 5, 23).
     pub exchange_id: Option<String>,
+    /// The tool call whose arguments (an answer) or result (a prompt) it is; None for a message.
+    pub tool: Option<ToolCall>,
     /// The end user: `additional_parameters.user_id`.
     pub user_id: Option<String>,
     /// The conversation: `additional_parameters.session_id`.
@@ -74,6 +86,8 @@ pub struct RecordSummary {
     pub stage: Stage,
     /// The exchange that prompt and answer share.
     pub exchange_id: Option<String>,
+    /// The tool call whose arguments (an answer) or result (a prompt) it is; None for a message.
+    pub tool: Option<ToolCall>,
     /// The end user.
     pub user_id: Option<String>,
     /// The conversation, see [`SessionSummary`].
@@ -203,10 +217,6 @@ pub struct WholePage {
 /// The most bytes of whole records on one page; a page always holds at least one record.
 pub(crate) const WHOLE_PAGE_BYTES: u64 = 4 << 20;
 
-/// The most bytes of the ids and types of the records on one page of a list, or of the sessions of one; a page
-/// always holds at least one.
-pub(crate) const LIST_PAGE_BYTES: usize = 4 << 20;
-
 /// A page of a list while its records are read, newest first.
 pub(crate) struct PageInProgress {
     page: RecordPage,
@@ -249,15 +259,30 @@ impl PageInProgress {
 }
 
 impl RecordSummary {
+    /// The names that records have.
+    pub const NAMES: [&'static str; 4] =
+        ["user_prompt", "llm_answer", "tool_arguments", "tool_result"];
+
+    /// What the record is of.
+    pub fn name(&self) -> &'static str {
+        match (&self.tool, self.stage) {
+            (None, stage) => stage.record_name(),
+            (Some(_), Stage::PostCall) => "tool_arguments",
+            (Some(_), Stage::PreCall) => "tool_result",
+        }
+    }
+
     /// The bytes of what has no fixed size in a list.
     fn listed_bytes(&self) -> usize {
         let ids = [&self.exchange_id, &self.user_id, &self.session_id];
         let ids: usize = ids.into_iter().flatten().map(String::len).sum();
-        ids + self
-            .types
-            .iter()
-            .map(|found| found.kind.len())
-            .sum::<usize>()
+        let tool = self.tool.as_ref();
+        ids + tool.map_or(0, |tool| tool.name.len() + tool.call_id.len())
+            + self
+                .types
+                .iter()
+                .map(|found| found.kind.len())
+                .sum::<usize>()
     }
 }
 
@@ -278,70 +303,11 @@ impl RecordPage {
     }
 }
 
-/// The records of one session taken together (CONTRACT 5 `session_id`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSummary {
-    /// The application it belongs to: equal names in two applications are two sessions.
-    pub application_id: ApplicationId,
-    /// The name that the client gave it.
-    pub session_id: String,
-    /// The user of its latest record that names one.
-    pub user_id: Option<String>,
-    /// When its first record was received, milliseconds since 1970.
-    pub first_ms: i64,
-    /// When its latest record was received, milliseconds since 1970.
-    pub last_ms: i64,
-    /// Number of records, prompts and answers alike.
-    pub messages: u64,
-    /// Records that any check flagged.
-    pub flagged: u64,
-    /// Tokens of all its records.
-    pub tokens: u64,
-}
-
-/// One page of sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionPage {
-    /// The sessions, the one with the latest record first.
-    pub sessions: Vec<SessionSummary>,
-    /// Whether there is a next page; it begins behind the last session.
-    pub has_more: bool,
-}
-
-impl SessionPage {
-    /// Cuts a list that was read with one session more than `limit`, which shows that a next page exists.
-    pub fn cut(mut sessions: Vec<SessionSummary>, limit: u32) -> Self {
-        let mut bytes = 0_usize;
-        let fit = sessions.iter().take(limit as usize).take_while(|session| {
-            let user = session.user_id.as_ref().map_or(0, String::len);
-            bytes = bytes.saturating_add(session.session_id.len() + user);
-            bytes <= LIST_PAGE_BYTES
-        });
-        let fit = fit.count().max(1);
-        let has_more = sessions.len() > fit;
-        sessions.truncate(fit);
-        Self { sessions, has_more }
-    }
-}
-
-/// Which sessions a list shows.
-#[derive(Clone, Debug, Default)]
-pub struct SessionFilter {
-    /// Only this application.
-    pub application_id: Option<ApplicationId>,
-    /// Only sessions of this end user.
-    pub user_id: Option<String>,
-    /// The last session of the previous page: its `last_ms`, application and name.
-    pub before: Option<(i64, ApplicationId, String)>,
-    /// Sessions per page, from 1.
-    pub limit: u32,
-}
-
 /// Stores analysis records and lists them.
 #[async_trait]
 pub trait RecordStore: Send + Sync {
     /// Stores a record and returns its answer once it is durable. A second record of the same application,
-    /// exchange and stage is not stored: the call returns the first one's answer (CONTRACT 23).
+    /// exchange and stage, or tool call, is not stored: the call returns the first one's answer (CONTRACT 23).
     ///
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; the record is not stored

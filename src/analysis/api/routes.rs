@@ -1,8 +1,10 @@
 //! The table of routes: path, method, handler. The OpenAPI document describes the same.
 
 use super::admin::{applications, audit, parts, replays, tokens, versions};
-use super::ingest::{batch, process};
-use super::records::{attachments, chain, erasure, export, list, sessions, statistics};
+use super::ingest::{batch, process, tool_calls};
+use super::records::{
+    attachments, chain, erasure, exchanges, export, files, list, sessions, statistics,
+};
 use crate::analysis::Services;
 use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderValue;
@@ -35,6 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
             post(process::response_override),
         ),
         ("/process_batch", post(batch::process)),
+        ("/process_tool_call", post(tool_calls::process)),
     ];
     let announced = |(path, methods): Route| (path, methods.layer(map_response(announce_batches)));
     routes.extend(processing.into_iter().map(announced));
@@ -43,8 +46,8 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-/// Files (CONTRACT 29).
-fn attachment_routes() -> [Route; 3] {
+/// Files (CONTRACT 29), and what is known of an exchange by its identifier (CONTRACT 48).
+fn attachment_routes() -> [Route; 7] {
     // Each file has a size limit of its own.
     let unbounded = DefaultBodyLimit::disable;
     [
@@ -57,9 +60,22 @@ fn attachment_routes() -> [Route; 3] {
             post(attachments::to_response).layer(unbounded()),
         ),
         (
-            "/records/{id}/attachments/{sha256}",
-            get(attachments::download),
+            "/user_prompt_analysis/by_request/{request_id}/attach_files",
+            post(attachments::to_prompt_of).layer(unbounded()),
         ),
+        (
+            "/llm_response_analysis/by_request/{request_id}/attach_files",
+            post(attachments::to_response_of).layer(unbounded()),
+        ),
+        (
+            "/user_prompt_analysis/by_request/{request_id}/check_blocking",
+            get(exchanges::of_prompt),
+        ),
+        (
+            "/llm_response_analysis/by_request/{request_id}/check_blocking",
+            get(exchanges::of_answer),
+        ),
+        ("/records/{id}/attachments/{sha256}", get(files::download)),
     ]
 }
 

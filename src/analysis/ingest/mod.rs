@@ -15,6 +15,8 @@ pub(crate) mod process;
 mod record_builder;
 mod remote_checks;
 pub(crate) mod request;
+pub(crate) mod tool_calls;
+mod tool_text;
 pub(crate) mod verdict;
 
 use crate::analysis::access::Access;
@@ -24,12 +26,13 @@ use analyzer::MessageAnalyzer;
 use application_cache::ApplicationCache;
 use gateway_registry::GatewayRegistry;
 use inline_rules::InlineRulesCache;
-use monitor_store::RecordStore;
+use monitor_store::{ExchangeStore, RecordStore};
 use std::sync::Arc;
 
 /// Analyzes messages and stores their records.
 pub struct Ingest {
     pub(super) records: Arc<dyn RecordStore>,
+    pub(super) exchanges: Arc<dyn ExchangeStore>,
     pub(super) access: Arc<Access>,
     pub(super) applications: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

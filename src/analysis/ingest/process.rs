@@ -16,12 +16,12 @@ pub(crate) use erased_users::NOT_STORED;
 use erased_users::{answer_of_insert, durable_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
-use monitor_store::{Durable, NewRecord, Scope};
+use monitor_store::{Durable, NewRecord, Scope, ToolCall};
 use std::future::poll_fn;
 use std::task::Poll;
 
 /// A record that is not stored yet, and what of its answer only the caller sees.
-struct BuiltRecord {
+pub(super) struct BuiltRecord {
     record: NewRecord,
     caller_view: Option<CallerView>,
 }
@@ -30,6 +30,7 @@ struct BuiltRecord {
 struct Subject {
     input: ProcessInput,
     parameters: Parameters,
+    tool: Option<ToolCall>,
 }
 
 impl Ingest {
@@ -50,6 +51,7 @@ impl Ingest {
             stage,
             input,
             validation: None,
+            tool: None,
             urgency,
         };
         self.process_for(&caller, request).await
@@ -73,6 +75,7 @@ impl Ingest {
             stage,
             input,
             validation: None,
+            tool: None,
             urgency,
         };
         let BuiltRecord {
@@ -111,10 +114,16 @@ impl Ingest {
         caller: &Caller,
         request: ProcessRequest,
     ) -> Result<AnalysisResponse, ApiError> {
+        let built = self.build_record(caller, request).await?;
+        self.store(built).await
+    }
+
+    /// Stores a record; answers once it is durable.
+    pub(super) async fn store(&self, built: BuiltRecord) -> Result<AnalysisResponse, ApiError> {
         let BuiltRecord {
             record,
             caller_view,
-        } = self.build_record(caller, request).await?;
+        } = built;
         let own = record.answer.clone();
         let timer = self.store_timer(record.stage);
         let stored = self.records.insert_new(record).await;
@@ -143,7 +152,7 @@ impl Ingest {
         }
     }
 
-    async fn build_record(
+    pub(super) async fn build_record(
         &self,
         caller: &Caller,
         request: ProcessRequest,
@@ -152,6 +161,7 @@ impl Ingest {
             stage,
             mut input,
             validation,
+            tool,
             urgency,
         } = request;
         let application = self
@@ -159,7 +169,10 @@ impl Ingest {
             .resolve(input.application_id.as_deref(), caller)
             .await?;
         let length = input.message.len();
-        let parameters = heavy(length, || Parameters::of(stage, &mut input))?;
+        let mut parameters = heavy(length, || Parameters::of(stage, &mut input))?;
+        if tool.is_some() {
+            self.inherit(application.id, &mut parameters).await?;
+        }
         let claim = Claim {
             tenant: caller.tenant(application.id),
             urgency,
@@ -173,7 +186,11 @@ impl Ingest {
             stage,
             inline,
         };
-        let subject = Subject { input, parameters };
+        let subject = Subject {
+            input,
+            parameters,
+            tool,
+        };
         let analyzed = self.analyze(&rules, subject, claim).await?;
         self.count_analyzed(stage, &analyzed.answer);
         let (record, caller_view) = record_builder::build(&rules, analyzed);
@@ -192,6 +209,7 @@ impl Ingest {
         let Subject {
             mut input,
             parameters,
+            mut tool,
         } = subject;
         let compiled = rules.compiled();
         let length = input.message.len();
@@ -206,9 +224,11 @@ impl Ingest {
             input.additional_parameters.remove(PART_BREAKS);
             record_builder::clean_error(engine, compiled, &mut input.additional_parameters);
             record_builder::clean_reasons(engine, compiled, &mut report.custom_policy);
+            record_builder::clean_name(engine, compiled, tool.as_mut());
         }
         Ok(AnalyzedMessage {
             parameters,
+            tool,
             message: message.text,
             additional_parameters: input.additional_parameters,
             masked_text: report.masked_text.take(),

@@ -6,8 +6,8 @@ use super::parameters::Parameters;
 use super::verdict::{self, RulesInForce};
 use crate::analysis::clock::{now_ms, steady_us};
 use monitor_detect::{Compiled, Engine};
-use monitor_model::{AnalysisResponse, CustomPolicyReport};
-use monitor_store::NewRecord;
+use monitor_model::{AnalysisResponse, CustomPolicyReport, Stage};
+use monitor_store::{NewRecord, ToolCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ const LONGEST_ERROR: usize = 4 * 1024;
 /// A message with its verdict.
 pub(super) struct AnalyzedMessage {
     pub(super) parameters: Parameters,
+    /// The tool call whose arguments or result it is.
+    pub(super) tool: Option<ToolCall>,
     pub(super) message: Arc<str>,
     pub(super) additional_parameters: Map<String, Value>,
     pub(super) answer: AnalysisResponse,
@@ -55,12 +57,18 @@ pub(super) fn build(
         false => withhold(&mut analyzed),
     };
     let policy = application.policy.as_ref();
-    let blocks = |policy| verdict::blocks(policy, rules.stage, &analyzed.answer);
+    // Whoever calls a tool decides whether to: there is no answer to replace.
+    let stage = match analyzed.tool {
+        Some(_) => Stage::PreCall,
+        None => rules.stage,
+    };
+    let blocks = |policy| verdict::blocks(policy, stage, &analyzed.answer);
     let record = NewRecord {
         application_id: application.id,
         stage: rules.stage,
         blocked: policy.is_some_and(blocks),
         exchange_id: analyzed.parameters.exchange_id,
+        tool: analyzed.tool,
         user_id: analyzed.parameters.user_id,
         session_id: analyzed.parameters.session_id,
         created_at_ms: now_ms(),
@@ -96,6 +104,14 @@ pub(super) fn clean_reasons(engine: &Engine, rules: &Compiled, report: &mut Cust
     for reason in reasons.filter(|reason| !reason.is_empty()) {
         let masked = engine.mask(reason, rules, &steady_us);
         *reason = masked.unwrap_or_else(|| NOT_KEPT.to_owned());
+    }
+}
+
+/// Cleans the name of a tool in place, if the rules look for sensitive data: a model chose it.
+pub(super) fn clean_name(engine: &Engine, rules: &Compiled, tool: Option<&mut ToolCall>) {
+    if let Some(tool) = tool.filter(|_| rules.rules().dataclean.is_some()) {
+        let masked = engine.mask(&tool.name, rules, &steady_us);
+        tool.name = masked.unwrap_or_else(|| NOT_KEPT.to_owned());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::inline_rules::Validation;
 use crate::fair_queue::Urgency;
 use monitor_model::Stage;
+use monitor_store::ToolCall;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -17,10 +18,11 @@ pub struct ProcessInput {
     pub additional_parameters: Map<String, Value>,
 }
 
-/// A request of §2.7, or of §2.8 with rules of its own.
+/// A request of §2.7, or of §2.8 with rules of its own, or a part of a tool call.
 pub(crate) struct ProcessRequest {
     pub(crate) stage: Stage,
     pub(crate) input: ProcessInput,
     pub(crate) validation: Option<Validation>,
+    pub(crate) tool: Option<ToolCall>,
     pub(crate) urgency: Urgency,
 }

@@ -4,16 +4,19 @@
 
 use super::Records;
 use super::documents::Extracted;
+use super::exchanges::ExchangeName;
 use super::file_text::{self, Form};
+use super::files::Linked;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::application_cache::LoadedApplication;
 use crate::fair_queue::{Claim, Tenant, Urgency};
 use bytes::Bytes;
-use monitor_model::{ApplicationId, RecordId, Secret, Stage};
+use monitor_model::{ApplicationId, RecordId, Secret, Stage, stored_id};
 use monitor_store::{
-    Attachment, BlobBytes, BlobHash, Extraction, Findings, Received, Scanned, Scope, Upload,
+    AttachTarget, Attachment, BlobBytes, BlobHash, Exchange, Extraction, Findings, Received,
+    Scanned, Scope, Upload, WaitingLimits,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,9 +61,9 @@ impl WantedFile {
     }
 }
 
-/// A record that files may be attached to.
+/// A record that files may be attached to, or that they wait for.
 pub(crate) struct UploadTarget {
-    seq: i64,
+    to: AttachTarget,
     stage: Stage,
     application: Arc<LoadedApplication>,
     tenant: Tenant,
@@ -83,8 +86,9 @@ impl Records {
         let target = self.upload_target(&caller, to).await?;
         let mut upload = self.begin_upload().await?;
         let taken = self.write_upload(&mut upload, file.bytes).await;
-        self.finish_upload(&target, upload, taken.map(|()| (file.name, file.kind)))
-            .await
+        let named = taken.map(|()| (file.name, file.kind));
+        let linked = self.finish_upload(&target, upload, named).await?;
+        Ok(linked.file)
     }
 
     /// The record that files go to, if the caller may attach files to it.
@@ -105,8 +109,33 @@ impl Records {
         }
         let application = self.application_of(record.application_id, caller).await?;
         Ok(UploadTarget {
-            seq: record.seq,
+            to: AttachTarget::Record(record.seq),
             stage: record.stage,
+            tenant: caller.tenant(application.id),
+            application,
+        })
+    }
+
+    /// The record of an exchange, whether or not it has arrived, if the caller may attach files to it.
+    pub(crate) async fn exchange_target(
+        &self,
+        caller: &Caller,
+        name: ExchangeName,
+    ) -> Result<UploadTarget, ApiError> {
+        let named = name.application_id.as_deref();
+        let application = self.application_cache.resolve(named, caller).await?;
+        let exchange = Exchange {
+            application_id: application.id,
+            id: stored_id(&name.id).into_owned(),
+            stage: name.stage,
+        };
+        let limits = WaitingLimits {
+            files: self.files.limits.waiting_files,
+            bytes: self.files.limits.waiting_bytes,
+        };
+        Ok(UploadTarget {
+            to: AttachTarget::Exchange(exchange, limits),
+            stage: name.stage,
             tenant: caller.tenant(application.id),
             application,
         })
@@ -148,7 +177,7 @@ impl Records {
         target: &UploadTarget,
         upload: Upload,
         taken: Result<(String, Option<String>), ApiError>,
-    ) -> Result<Attachment, ApiError> {
+    ) -> Result<Linked, ApiError> {
         let (name, kind) = match taken {
             Ok(named) => named,
             Err(error) => {
@@ -167,7 +196,7 @@ impl Records {
             attached_at_ms: now_ms(),
         };
         attachment.findings = self.findings(target, &received, &attachment).await;
-        let linked = self.files.link(target.seq, &received, attachment).await;
+        let linked = self.files.link(&target.to, &received, attachment).await;
         self.files.blobs.discard(&received).await;
         if let (Ok(_), Some(metrics)) = (&linked, self.analyzer.remote.metrics()) {
             metrics.analysis.files.inc();

@@ -1,12 +1,13 @@
 //! Stores, links and removes the files of records (CONTRACT 29). `attachments` decides who may do it and
 //! analyzes their texts.
 
+use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::config::AttachmentSettings;
 use crate::observe::events::FileStorageFailed;
 use monitor_store::{
-    Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL,
-    Received, StoreError,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore,
+    NewAttachment, REMOVAL, Received, StoreError,
 };
 use std::fmt::Display;
 use std::sync::Arc;
@@ -20,6 +21,12 @@ const WAIT: Duration = Duration::from_millis(50);
 /// Files whose bytes are removed in one step.
 const STEP: u32 = 100;
 
+/// A file, and whether it waits for its record.
+pub(crate) struct Linked {
+    pub(crate) file: Attachment,
+    pub(crate) waits: bool,
+}
+
 /// The blobs, and their links in the store.
 #[derive(Clone)]
 pub(crate) struct Files {
@@ -29,34 +36,37 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Links a file to the record at this position; durable when this returns. Returns the existing link,
+    /// Links a file to a record, or lets it wait for one; durable when this returns. Returns the existing link,
     /// which may be an earlier one.
     pub(crate) async fn link(
         &self,
-        seq: i64,
+        to: &AttachTarget,
         received: &Received,
-        attachment: Attachment,
-    ) -> Result<Attachment, ApiError> {
+        file: Attachment,
+    ) -> Result<Linked, ApiError> {
         for _ in 0..TRIES {
-            match self.try_link(seq, received, &attachment).await? {
-                Attached::New => return Ok(attachment),
-                Attached::Before => {
-                    let known = self.store.attachments(seq).await?;
-                    let before = known
-                        .into_iter()
-                        .find(|one| one.hash == attachment.hash && one.name == attachment.name);
-                    return Ok(before.unwrap_or(attachment));
+            let waits = match self.try_link(to, received, &file).await? {
+                Attached::New => false,
+                Attached::Waiting => true,
+                Attached::Before { file, waits } => {
+                    let file = *file;
+                    return Ok(Linked { file, waits });
                 }
                 Attached::NoRecord => return Err(ApiError::NotFound),
-                Attached::BlobGone => tokio::time::sleep(WAIT).await,
-            }
+                Attached::TooManyWaiting => return Err(ApiError::TooManyWaiting),
+                Attached::BlobGone => {
+                    tokio::time::sleep(WAIT).await;
+                    continue;
+                }
+            };
+            return Ok(Linked { file, waits });
         }
         Err(ApiError::StoreDown)
     }
 
     async fn try_link(
         &self,
-        seq: i64,
+        to: &AttachTarget,
         received: &Received,
         attachment: &Attachment,
     ) -> Result<Attached, ApiError> {
@@ -74,11 +84,18 @@ impl Files {
             self.blobs.keep(received).await?;
         }
         let new = NewAttachment {
-            seq,
+            to: to.clone(),
             ticket,
             attachment: attachment.clone(),
         };
         Ok(self.store.attach(new).await?)
+    }
+
+    /// Removes the files that have waited for too long for a message that has not been analyzed.
+    pub(crate) async fn expire_waiting(&self) -> Result<u64, StoreError> {
+        let longest = i64::try_from(self.limits.waiting_for.as_millis()).unwrap_or(i64::MAX);
+        let before_ms = now_ms().saturating_sub(longest);
+        self.store.expire_waiting(before_ms).await
     }
 
     /// Removes the bytes that no record links to, step by step.

@@ -5,6 +5,7 @@ pub(crate) mod attachments;
 pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
+pub(crate) mod exchanges;
 mod file_text;
 pub(crate) mod files;
 pub(crate) mod queries;
@@ -25,14 +26,15 @@ use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use files::Files;
 use monitor_store::{
-    ApplicationStore, ChainStore, RecordRemoval, RecordStore, SavedFilterStore, StatisticsStore,
-    StoreEngine, TombstoneStore,
+    ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
+    StatisticsStore, StoreEngine, TombstoneStore,
 };
 use std::sync::Arc;
 
 /// Reads, exports and erases what is stored.
 pub struct Records {
     pub(super) records: Arc<dyn RecordStore>,
+    pub(super) exchanges: Arc<dyn ExchangeStore>,
     pub(super) applications: Arc<dyn ApplicationStore>,
     pub(super) statistics: Arc<dyn StatisticsStore>,
     pub(super) chain: Arc<dyn ChainStore>,

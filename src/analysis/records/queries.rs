@@ -26,7 +26,7 @@ pub(crate) async fn find_record(
 
 /// A gateway's numbers count the records of all applications (CONTRACT 5), and its id is all that it takes to send a
 /// record under one of them. Callers that are bound to an application do not learn it.
-fn hide_chain(caller: &Caller, record: &mut StoredRecord) {
+pub(super) fn hide_chain(caller: &Caller, record: &mut StoredRecord) {
     if caller.is_bound() {
         record.additional_parameters.remove(CHAIN_PARAMETER);
     }

@@ -1,6 +1,7 @@
 //! Removes records beyond the retention limits (CONTRACT 38): first of each application with limits of its
-//! own, then of the whole store; then the files that no record links to. Runs at startup and every hour, and for
-//! the whole store as soon as it is clearly beyond its rows or bytes: a flood must not fill the disk for an hour.
+//! own, then of the whole store; then files whose message did not arrive, and those that no record links to. Runs at
+//! startup and every hour, and for the whole store as soon as it is clearly beyond its rows or bytes: a flood must
+//! not fill the disk for an hour.
 
 use super::Records;
 use super::files::Files;
@@ -88,14 +89,15 @@ impl Retention {
         }
     }
 
-    /// Removes the files without a record; counts and logs what the round did.
+    /// Removes the files without a record, and those that waited for one too long; counts and logs what the round did.
     async fn end_round(
         &self,
         metrics: &Metrics,
         removed: Removed,
         enforced: Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let result = enforced.and(self.files.collect().await);
+        let expired = self.files.expire_waiting().await.map(drop);
+        let result = enforced.and(expired).and(self.files.collect().await);
         result.as_ref().err().into_iter().for_each(report);
         let above = removed.above_their_part.iter();
         let above = above.map(|(application, records)| AboveItsPart {

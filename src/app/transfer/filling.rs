@@ -15,7 +15,7 @@ pub(super) struct Filling {
     later: Vec<Row>,
     written: BTreeMap<Table, u64>,
     table: Option<(Table, Progress)>,
-    /// Rows of a file under a second name, which an older schema cannot hold.
+    /// Rows of a file under a second name, or of one that waits, which an older schema cannot hold.
     merges_names: bool,
 }
 
@@ -68,7 +68,8 @@ impl Filling {
         self.end_table();
         for (table, written) in self.written.iter().filter(|(table, _)| table.is_counted()) {
             let found = self.writer.count(*table).await?;
-            let may_be_fewer = self.merges_names && *table == Table::Attachments;
+            let files = [Table::Attachments, Table::WaitingAttachments];
+            let may_be_fewer = self.merges_names && files.contains(table);
             ensure!(
                 found == *written || may_be_fewer && found < *written,
                 "{written} rows of {} were written and {found} are in the database: it was changed meanwhile; \

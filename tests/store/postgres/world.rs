@@ -102,6 +102,7 @@ pub(crate) fn a_record(
         application_id,
         stage: Stage::PreCall,
         exchange_id: exchange.map(str::to_owned),
+        tool: None,
         user_id: Some("u1".to_owned()),
         session_id: Some("s1".to_owned()),
         created_at_ms: now_ms(),

@@ -3,9 +3,9 @@
 
 use monitor_model::{ApplicationId, ChainHash, Policy, RecordId, Severity, Stage, TypeCount};
 use monitor_store::{
-    Account, AccountId, ApplicationChange, Attachment, AuditEntry, BlobStore, ChainEntry, Erasure,
-    FilterId, Findings, Identity, NewAttachment, NewRecord, Role, SavedFilter, Scanned,
-    SqliteStore, Store, StoreEngine, TokenHash, TokenId,
+    Account, AccountId, ApplicationChange, AttachTarget, Attachment, AuditEntry, BlobStore,
+    ChainEntry, Erasure, FilterId, Findings, Identity, NewAttachment, NewRecord, Role, SavedFilter,
+    Scanned, SqliteStore, Store, StoreEngine, TokenHash, TokenId,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -249,6 +249,7 @@ pub(crate) fn a_record(place: usize, exchange: i64) -> NewRecord {
         application_id: ApplicationId::random(),
         stage: Stage::PreCall,
         exchange_id: None,
+        tool: None,
         user_id: Some(user.to_owned()),
         session_id: Some(format!("session {exchange}\0")),
         created_at_ms: 0,
@@ -298,7 +299,7 @@ async fn attach(store: &dyn Store, blobs: &BlobStore, id: RecordId, content: i64
         attached_at_ms: 1_700_000_000_000 + content,
     };
     let new = NewAttachment {
-        seq,
+        to: AttachTarget::Record(seq),
         ticket,
         attachment,
     };

@@ -1,14 +1,16 @@
-//! Files of records (CONTRACT 29).
+//! Files of records (CONTRACT 29). Those that wait for their records are `waiting`.
 
 use super::pool::with_timeout;
-use super::removal::totals::{DayKey, count_more_bytes};
 use super::store::PostgresStore;
-use super::values::{bounded, escaped};
+use super::values::{bounded, escaped, exchange_key};
+use super::waiting;
 use crate::attachments::{
-    Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, removal_ms,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, removal_ms,
 };
 use crate::error::StoreError;
+use crate::exchanges::Exchange;
 use crate::sql::attachments::{attachment, findings_json, hash, ticket};
+use crate::sql::columns::Columns as _;
 use async_trait::async_trait;
 use sqlx::{Connection as _, PgConnection};
 
@@ -22,12 +24,18 @@ const CLAIM: &str = "
         removing = CASE WHEN b.removing < extract(epoch FROM clock_timestamp()) * 1000 - $4
             THEN 0 ELSE b.removing END
     RETURNING ticket, removing";
-const RECORD: &str = "
-    SELECT application_id, stage, created_at_ms FROM records WHERE seq = $1 FOR UPDATE";
 const TICKET: &str = "SELECT ticket FROM blobs WHERE sha256 = $1 AND removing = 0 FOR UPDATE";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+const LINKED: &str = "SELECT * FROM attachments WHERE seq = $1 AND sha256 = $2 AND name = $3";
+/// Enters the key of a record that has not arrived, at a position that no record has. Nobody else sees it.
+const ENTER: &str = "
+    INSERT INTO record_ledger (key, seq) VALUES ($1, -1) ON CONFLICT (key) DO NOTHING";
+const LEAVE: &str = "DELETE FROM record_ledger WHERE key = $1 AND seq = -1";
+const ENTRY: &str = "SELECT seq FROM record_ledger WHERE key = $1";
+/// Waits while another transaction takes over the entry of a record that was removed.
+const LOCKED_ENTRY: &str = "SELECT seq FROM record_ledger WHERE key = $1 FOR UPDATE";
 /// Whether the record has these bytes, under whatever name.
 const HAS_BYTES: &str =
     "SELECT EXISTS (SELECT FROM attachments WHERE seq = $1 AND sha256 = $2 AND kept)";
@@ -51,23 +59,25 @@ impl AttachmentStore for PostgresStore {
     }
 
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError> {
-        let findings = findings_json(&new.attachment.findings)?;
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
-        let attached = with_timeout(async {
-            let mut transaction = connection.begin().await?;
-            let attached = attach(&mut transaction, &new, findings).await?;
-            transaction.commit().await?;
-            Ok(attached)
-        })
-        .await?;
+        let attached = with_timeout(async { Ok(committed(connection, &new).await) }).await??;
         pooled.release();
         Ok(attached)
     }
 
+    async fn expire_waiting(&self, before_ms: i64) -> Result<u64, StoreError> {
+        let rows = self
+            .all(sqlx::query(waiting::EXPIRE).bind(before_ms))
+            .await?;
+        let row = rows.first().ok_or(StoreError::Unreadable("file"))?;
+        Ok(row.count("files")?)
+    }
+
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
         let query = sqlx::query(
-            "SELECT * FROM attachments WHERE seq = $1 ORDER BY attached_at_ms, sha256, name COLLATE \"C\"",
+            "SELECT * FROM attachments WHERE seq = $1
+             ORDER BY attached_at_ms, sha256, name COLLATE \"C\"",
         );
         let rows = self.all(query.bind(seq)).await?;
         rows.iter().map(attachment).collect()
@@ -86,55 +96,103 @@ impl AttachmentStore for PostgresStore {
     }
 }
 
-async fn attach(
+async fn committed(
     connection: &mut PgConnection,
     new: &NewAttachment,
-    findings: String,
-) -> Result<Attached, sqlx::Error> {
-    let (seq, file) = (new.seq, &new.attachment);
-    let record = sqlx::query(RECORD).bind(seq).persistent(false);
-    let Some(record) = record.fetch_optional(&mut *connection).await? else {
-        return Ok(Attached::NoRecord);
+) -> Result<Attached, StoreError> {
+    let mut transaction = connection.begin().await?;
+    let attached = match &new.to {
+        AttachTarget::Record(seq) => attach_to_record(&mut transaction, *seq, new).await?,
+        AttachTarget::Exchange(exchange, limits) => {
+            match attach_to_exchange(&mut transaction, exchange, new).await? {
+                Some(attached) => attached,
+                None => waiting::wait(&mut transaction, exchange, *limits, &new.attachment).await?,
+            }
+        }
     };
-    let hash = file.hash.0.to_vec();
-    if file.kept {
-        let found = sqlx::query_scalar(TICKET).bind(&hash);
-        let found: Option<i64> = found.fetch_optional(&mut *connection).await?;
-        if found != new.ticket {
-            return Ok(Attached::BlobGone);
+    transaction.commit().await?;
+    Ok(attached)
+}
+
+/// Attaches a file to the record of an exchange. None if it is not there, or not any more; then its key is
+/// locked, so that it cannot arrive before the transaction ends.
+async fn attach_to_exchange(
+    connection: &mut PgConnection,
+    exchange: &Exchange,
+    new: &NewAttachment,
+) -> Result<Option<Attached>, StoreError> {
+    let key = exchange_key(exchange.application_id, exchange.stage, &exchange.id);
+    // Waits while another transaction inserts the record.
+    let entered = sqlx::query(ENTER).bind(key).execute(&mut *connection);
+    if entered.await?.rows_affected() > 0 {
+        // The deleted row locks the key until the end, as the inserted one does.
+        let leave = sqlx::query(LEAVE).bind(key);
+        leave.execute(&mut *connection).await?;
+        return refused_blob(connection, new).await;
+    }
+    for entry in [ENTRY, LOCKED_ENTRY] {
+        let entry = sqlx::query(entry).bind(key);
+        let Some(entry) = entry.fetch_optional(&mut *connection).await? else {
+            let text = "the entry of the exchange was removed".to_owned();
+            return Err(StoreError::Unavailable(text));
+        };
+        match attach_to_record(connection, entry.number("seq")?, new).await? {
+            Attached::NoRecord => {}
+            attached => return Ok(Some(attached)),
         }
     }
+    refused_blob(connection, new).await
+}
+
+/// Why the bytes of the file cannot be linked now.
+async fn refused_blob(
+    connection: &mut PgConnection,
+    new: &NewAttachment,
+) -> Result<Option<Attached>, StoreError> {
+    if !new.attachment.kept {
+        return Ok(None);
+    }
+    let found = sqlx::query_scalar(TICKET).bind(new.attachment.hash.0.to_vec());
+    let found: Option<i64> = found.fetch_optional(connection).await?;
+    Ok((found != new.ticket).then_some(Attached::BlobGone))
+}
+
+async fn attach_to_record(
+    connection: &mut PgConnection,
+    seq: i64,
+    new: &NewAttachment,
+) -> Result<Attached, StoreError> {
+    let file = &new.attachment;
+    let record = sqlx::query("SELECT FROM records WHERE seq = $1 FOR UPDATE");
+    let record = record.bind(seq).persistent(false);
+    if record.fetch_optional(&mut *connection).await?.is_none() {
+        return Ok(Attached::NoRecord);
+    }
+    if let Some(refused) = refused_blob(connection, new).await? {
+        return Ok(refused);
+    }
+    let hash = file.hash.0.to_vec();
     let had_bytes = sqlx::query_scalar(HAS_BYTES).bind(seq).bind(&hash);
     let had_bytes: bool = had_bytes.fetch_one(&mut *connection).await?;
     let linked = sqlx::query(LINK)
         .bind(seq)
-        .bind(hash)
+        .bind(&hash)
         .bind(escaped(&file.name))
         .bind(escaped(&file.kind))
         .bind(bounded(file.size))
         .bind(file.kept)
-        .bind(findings)
+        .bind(findings_json(&file.findings)?)
         .bind(file.attached_at_ms)
         .execute(&mut *connection)
         .await?;
     if linked.rows_affected() == 0 {
-        return Ok(Attached::Before);
+        let linked = sqlx::query(LINKED).bind(seq).bind(hash);
+        let linked = linked.bind(escaped(&file.name));
+        let file = Box::new(attachment(&linked.fetch_one(connection).await?)?);
+        return Ok(Attached::Before { file, waits: false });
     }
     if file.kept && !had_bytes {
-        count_bytes(connection, seq, DayKey::of(&record)?, bounded(file.size)).await?;
+        waiting::count_bytes(connection, seq, bounded(file.size)).await?;
     }
     Ok(Attached::New)
-}
-
-/// The bytes count as the record's, so that retention limits them; under a second name they do not count again.
-async fn count_bytes(
-    connection: &mut PgConnection,
-    seq: i64,
-    key: DayKey,
-    size: i64,
-) -> Result<(), sqlx::Error> {
-    let query = sqlx::query("UPDATE records SET bytes = bytes + $2 WHERE seq = $1").bind(seq);
-    let query = query.bind(size).persistent(false);
-    query.execute(&mut *connection).await?;
-    count_more_bytes(connection, key, size).await
 }

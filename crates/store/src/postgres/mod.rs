@@ -19,6 +19,7 @@ mod statistics;
 mod store;
 mod transfer;
 mod values;
+mod waiting;
 mod writer;
 
 pub use connect::postgres_options;

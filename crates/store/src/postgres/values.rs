@@ -122,6 +122,11 @@ pub(super) fn exchange_key(application: ApplicationId, stage: Stage, exchange: &
     ])
 }
 
+/// The key in `record_ledger` of a part of a tool call: as that of a message, and of the call's identifier.
+pub(super) fn tool_key(exchange_key: Uuid, call_id: &str) -> Uuid {
+    wide_key(&[b"tool call", exchange_key.as_bytes(), call_id.as_bytes()])
+}
+
 /// The key of sessions with this name, whichever application they belong to.
 pub(super) fn session_key(name: &str) -> Uuid {
     wide_key(&[name.as_bytes()])
@@ -179,6 +184,9 @@ mod tests {
             exchange_key(one, Stage::PostCall, "x"),
             exchange_key(other, Stage::PreCall, "x"),
             exchange_key(one, Stage::PreCall, "y"),
+            tool_key(exchange_key(one, Stage::PreCall, "x"), "y"),
+            tool_key(exchange_key(one, Stage::PostCall, "x"), "y"),
+            tool_key(exchange_key(one, Stage::PreCall, "x"), "z"),
             session_key("x"),
             session_key("y"),
         ];

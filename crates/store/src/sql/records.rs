@@ -2,7 +2,8 @@
 
 use super::columns::Columns;
 use crate::error::StoreError;
-use crate::records::{NewRecord, RecordSummary, SessionSummary, StoredRecord};
+use crate::records::{NewRecord, RecordSummary, StoredRecord, ToolCall};
+use crate::sessions::SessionSummary;
 use monitor_model::{AnalysisResponse, ApplicationId, RecordId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,6 +60,7 @@ pub(crate) fn summary(row: &impl Columns) -> Result<RecordSummary, StoreError> {
         application_id: ApplicationId(row.id("application_id")?),
         stage: row.stage()?,
         exchange_id: row.optional_text("exchange_id")?,
+        tool: tool_call(row)?,
         user_id: row.optional_text("user_id")?,
         session_id: row.optional_text("session_id")?,
         created_at_ms: row.number("created_at_ms")?,
@@ -76,6 +78,15 @@ pub(crate) fn summary(row: &impl Columns) -> Result<RecordSummary, StoreError> {
         total_us: row.count("total_us")?,
         bytes: row.count("bytes")?,
     })
+}
+
+/// The tool call of a record, if it is a part of one.
+fn tool_call(row: &impl Columns) -> Result<Option<ToolCall>, StoreError> {
+    let Some(name) = row.optional_text("tool_name")? else {
+        return Ok(None);
+    };
+    let call_id = row.text("tool_call_id")?;
+    Ok(Some(ToolCall { name, call_id }))
 }
 
 /// A whole record, from its summary and the columns of `record_bodies`.

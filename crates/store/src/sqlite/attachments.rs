@@ -1,12 +1,16 @@
-//! Files of records (CONTRACT 29). The schema deletes their links with their records.
+//! Files of records (CONTRACT 29), and files that wait for their records (CONTRACT 48). The schema deletes
+//! their links with their records and applications.
 
 use super::store::SqliteStore;
-use super::values::{capped, json_list};
+use super::values::{capped, json_list, stage_word};
 use crate::attachments::{
-    Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, removal_ms,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, WaitingLimits,
+    removal_ms,
 };
 use crate::error::StoreError;
+use crate::exchanges::Exchange;
 use crate::sql::attachments::{attachment, findings_json, hash, ticket};
+use crate::sql::columns::Columns as _;
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
 
@@ -21,6 +25,7 @@ const CLAIM: &str = "
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+const LINKED: &str = "SELECT * FROM attachments WHERE seq = ?1 AND sha256 = ?2 AND name = ?3";
 /// Whether the record has these bytes, under whatever name.
 const HAS_BYTES: &str = "
     SELECT EXISTS (SELECT 1 FROM attachments WHERE seq = ?1 AND sha256 = ?2 AND kept)";
@@ -29,6 +34,16 @@ const COUNT: &str = "
     UPDATE record_totals SET bytes = bytes + ?2
         WHERE application_id = (SELECT application_id FROM records WHERE seq = ?1);
     UPDATE records SET bytes = bytes + ?2 WHERE seq = ?1";
+const WAIT: &str = "
+    INSERT INTO waiting_attachments (application_id, exchange_id, stage,
+        sha256, name, type, size, kept, findings, attached_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const WAITS: &str = "
+    SELECT * FROM waiting_attachments
+    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3 AND sha256 = ?4 AND name = ?5";
+const ALL_WAITING: &str = "
+    SELECT count(*) AS files, coalesce(sum(iif(kept, size, 0)), 0) AS bytes
+    FROM waiting_attachments WHERE application_id = ?1";
 const UNLINKED: &str = "
     UPDATE blobs SET removing = CAST(unixepoch('subsec') * 1000 AS INTEGER)
     WHERE sha256 IN (SELECT sha256 FROM blobs
@@ -53,7 +68,13 @@ impl AttachmentStore for SqliteStore {
 
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError> {
         self.writer
-            .write(move |connection| Box::pin(attach(connection, new)))
+            .write(move |connection| Box::pin(async move { attach(connection, &new).await }))
+            .await
+    }
+
+    async fn expire_waiting(&self, before_ms: i64) -> Result<u64, StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(expire(connection, before_ms)))
             .await
     }
 
@@ -98,63 +119,124 @@ async fn claim(
 
 async fn attach(
     connection: &mut SqliteConnection,
-    new: NewAttachment,
+    new: &NewAttachment,
 ) -> Result<Attached, StoreError> {
-    let NewAttachment {
-        seq,
-        ticket,
-        attachment,
-    } = new;
-    let record: Option<i64> = sqlx::query_scalar("SELECT seq FROM records WHERE seq = ?1")
-        .bind(seq)
-        .fetch_optional(&mut *connection)
-        .await?;
-    if record.is_none() {
+    let file = &new.attachment;
+    let seq = record_of(connection, &new.to).await?;
+    if seq.is_none() && matches!(new.to, AttachTarget::Record(_)) {
         return Ok(Attached::NoRecord);
     }
-    if attachment.kept && ticket_of(connection, attachment.hash).await? != ticket {
+    if file.kept && ticket_of(connection, file.hash).await? != new.ticket {
         return Ok(Attached::BlobGone);
     }
-    let had_bytes = attachment.kept && has_bytes(connection, seq, attachment.hash).await?;
-    if !link(connection, seq, &attachment).await? {
-        return Ok(Attached::Before);
+    match (seq, &new.to) {
+        (Some(seq), _) => attach_to_record(connection, seq, file).await,
+        (None, AttachTarget::Exchange(exchange, limits)) => {
+            wait(connection, exchange, *limits, file).await
+        }
+        (None, AttachTarget::Record(_)) => Ok(Attached::NoRecord),
     }
-    if attachment.kept && !had_bytes {
-        let count = sqlx::query(COUNT).bind(seq).bind(capped(attachment.size));
+}
+
+/// The position of the record, if it is there.
+async fn record_of(
+    connection: &mut SqliteConnection,
+    to: &AttachTarget,
+) -> Result<Option<i64>, StoreError> {
+    let query = match to {
+        AttachTarget::Record(seq) => {
+            sqlx::query_scalar("SELECT seq FROM records WHERE seq = ?1").bind(*seq)
+        }
+        AttachTarget::Exchange(exchange, _) => sqlx::query_scalar(
+            "SELECT seq FROM records WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3
+                AND tool_call_id = ''",
+        )
+        .bind(exchange.application_id.0)
+        .bind(exchange.id.clone())
+        .bind(stage_word(exchange.stage)),
+    };
+    Ok(query.fetch_optional(connection).await?)
+}
+
+async fn attach_to_record(
+    connection: &mut SqliteConnection,
+    seq: i64,
+    file: &Attachment,
+) -> Result<Attached, StoreError> {
+    let had_bytes = sqlx::query_scalar(HAS_BYTES)
+        .bind(seq)
+        .bind(file.hash.0.to_vec());
+    let had_bytes: bool = had_bytes.fetch_one(&mut *connection).await?;
+    let linked = sqlx::query(LINK)
+        .bind(seq)
+        .bind(file.hash.0.to_vec())
+        .bind(&*file.name)
+        .bind(&*file.kind)
+        .bind(capped(file.size))
+        .bind(file.kept)
+        .bind(findings_json(&file.findings)?)
+        .bind(file.attached_at_ms)
+        .execute(&mut *connection)
+        .await?;
+    if linked.rows_affected() == 0 {
+        let linked = sqlx::query(LINKED)
+            .bind(seq)
+            .bind(file.hash.0.to_vec())
+            .bind(&*file.name);
+        let file = Box::new(attachment(&linked.fetch_one(connection).await?)?);
+        return Ok(Attached::Before { file, waits: false });
+    }
+    if file.kept && !had_bytes {
+        let count = sqlx::query(COUNT).bind(seq).bind(capped(file.size));
         count.execute(connection).await?;
     }
     Ok(Attached::New)
 }
 
-/// False if the record already has this link.
-async fn link(
+/// Keeps a file for a record that has not arrived.
+async fn wait(
     connection: &mut SqliteConnection,
-    seq: i64,
-    attachment: &Attachment,
-) -> Result<bool, StoreError> {
-    let linked = sqlx::query(LINK)
-        .bind(seq)
-        .bind(attachment.hash.0.to_vec())
-        .bind(&*attachment.name)
-        .bind(&*attachment.kind)
-        .bind(capped(attachment.size))
-        .bind(attachment.kept)
-        .bind(findings_json(&attachment.findings)?)
-        .bind(attachment.attached_at_ms)
+    exchange: &Exchange,
+    limits: WaitingLimits,
+    file: &Attachment,
+) -> Result<Attached, StoreError> {
+    let earlier = sqlx::query(WAITS)
+        .bind(exchange.application_id.0)
+        .bind(&*exchange.id)
+        .bind(stage_word(exchange.stage))
+        .bind(file.hash.0.to_vec())
+        .bind(&*file.name)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if let Some(row) = earlier {
+        let file = Box::new(attachment(&row)?);
+        return Ok(Attached::Before { file, waits: true });
+    }
+    let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
+    let all = all.fetch_one(&mut *connection).await?;
+    if !limits.allow(all.count("files")?, all.count("bytes")?, file) {
+        return Ok(Attached::TooManyWaiting);
+    }
+    sqlx::query(WAIT)
+        .bind(exchange.application_id.0)
+        .bind(&*exchange.id)
+        .bind(stage_word(exchange.stage))
+        .bind(file.hash.0.to_vec())
+        .bind(&*file.name)
+        .bind(&*file.kind)
+        .bind(capped(file.size))
+        .bind(file.kept)
+        .bind(findings_json(&file.findings)?)
+        .bind(file.attached_at_ms)
         .execute(connection)
         .await?;
-    Ok(linked.rows_affected() > 0)
+    Ok(Attached::Waiting)
 }
 
-async fn has_bytes(
-    connection: &mut SqliteConnection,
-    seq: i64,
-    hash: BlobHash,
-) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar(HAS_BYTES)
-        .bind(seq)
-        .bind(hash.0.to_vec());
-    Ok(found.fetch_one(connection).await?)
+async fn expire(connection: &mut SqliteConnection, before_ms: i64) -> Result<u64, StoreError> {
+    let expired = sqlx::query("DELETE FROM waiting_attachments WHERE attached_at_ms < ?1");
+    let expired = expired.bind(before_ms).execute(connection).await?;
+    Ok(expired.rows_affected())
 }
 
 async fn ticket_of(

@@ -22,6 +22,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_user_turn.sql"),
     include_str!("migrations/0013_streams.sql"),
     include_str!("migrations/0014_attachment_names.sql"),
+    include_str!("migrations/0015_exchanges.sql"),
 ];
 
 const VERSIONS: &str =

@@ -15,6 +15,7 @@ mod table;
 
 pub use erased::ErasureReplay;
 pub use row::{Row, RowError, Value};
+pub(crate) use table::EXCHANGES_SCHEMA;
 pub use table::{Column, ColumnKind, Table};
 
 use crate::attachments::BlobHash;

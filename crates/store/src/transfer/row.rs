@@ -77,6 +77,20 @@ impl Row {
         value.unwrap_or(&Value::Null)
     }
 
+    /// Changes a record into one that a schema without tool calls holds: a part of one becomes a message of no
+    /// exchange.
+    pub(crate) fn become_message(&mut self) {
+        if self.text("tool_name").is_none() {
+            return;
+        }
+        for column in ["exchange_id", "tool_name", "tool_call_id"] {
+            let place = self.table.place(column);
+            if let Some(value) = place.and_then(|place| self.values.get_mut(place)) {
+                *value = Value::Null;
+            }
+        }
+    }
+
     /// Every value, in the order of the columns.
     pub(crate) fn values(&self) -> &[Value] {
         &self.values

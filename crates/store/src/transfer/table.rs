@@ -48,7 +48,12 @@ pub enum Table {
     Blobs,
     /// Files of records.
     Attachments,
+    /// Files that wait for records of their exchanges.
+    WaitingAttachments,
 }
+
+/// The schema of both engines that introduced tool calls and files that wait.
+pub(crate) const EXCHANGES_SCHEMA: i64 = 15;
 
 /// How a column's value is stored, read and written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +94,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::State,
         Self::Tombstones,
         Self::Applications,
@@ -112,6 +117,7 @@ impl Table {
         Self::RemovedNumbers,
         Self::Blobs,
         Self::Attachments,
+        Self::WaitingAttachments,
     ];
 
     /// Its name in archives.
@@ -139,6 +145,7 @@ impl Table {
             Self::RemovedNumbers => "removed_numbers",
             Self::Blobs => "blobs",
             Self::Attachments => "attachments",
+            Self::WaitingAttachments => "waiting_attachments",
         }
     }
 
@@ -175,6 +182,7 @@ impl Table {
             Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => SPAN,
             Self::Blobs => BLOBS,
             Self::Attachments => ATTACHMENTS,
+            Self::WaitingAttachments => WAITING_ATTACHMENTS,
         }
     }
 
@@ -251,6 +259,10 @@ const ATTACHMENTS: &[Column] = columns! {
     Id: "record_id"; Bytes: "sha256"; Text: "name" "type"; Number: "size"; Flag: "kept"; Word: "findings";
     Number: "attached_at_ms";
 };
+const WAITING_ATTACHMENTS: &[Column] = columns! {
+    Id: "application_id"; Text: "exchange_id"; Stage: "stage"; Bytes: "sha256"; Text: "name" "type";
+    Number: "size"; Flag: "kept"; Word: "findings"; Number: "attached_at_ms";
+};
 /// `bytes` counts texts, lists and files, without what an engine's rows and indexes take.
 const RECORDS: &[Column] = columns! {
     Id: "id" "application_id"; Stage: "stage"; Text: "exchange_id" "user_id" "session_id";
@@ -258,7 +270,7 @@ const RECORDS: &[Column] = columns! {
     Flag: "flagged_guardrails" "flagged_custom_policy" "flagged_dataclean"; Number: "token_count";
     Word: "severity" "types"; Flag: "failed" "incomplete" "blocked"; Number: "total_us" "bytes";
     Id: "chain_gateway"; Number: "chain_sequence"; Text: "message" "cleaned_text";
-    Word: "entities" "additional_parameters" "answer" "inline_rules";
+    Word: "entities" "additional_parameters" "answer" "inline_rules"; Text: "tool_name" "tool_call_id";
 };
 
 #[cfg(test)]

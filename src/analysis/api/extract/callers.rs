@@ -21,6 +21,9 @@ pub(crate) struct Reader(pub(crate) Caller);
 /// that a reader reads.
 pub(crate) struct SettingsReader(pub(crate) Caller);
 
+/// A caller that may know a verdict without its text: scope read or ingest.
+pub(crate) struct VerdictReader(pub(crate) Caller);
+
 /// A caller that may send messages and files: scope ingest.
 pub(crate) struct Ingester(pub(crate) Caller);
 
@@ -48,6 +51,7 @@ extracted_by_scope! {
     Admin: Admin;
     Reader: Read;
     SettingsReader: Read, Admin;
+    VerdictReader: Read, Ingest;
 }
 
 impl FromRequestParts<Arc<Services>> for Ingester {

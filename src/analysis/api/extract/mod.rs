@@ -10,7 +10,9 @@ pub(super) mod read_ahead;
 pub(super) mod version;
 mod versioned;
 
-pub(super) use callers::{Admin, Administrator, Ingester, Reader, SettingsReader, count_for};
+pub(super) use callers::{
+    Admin, Administrator, Ingester, Reader, SettingsReader, VerdictReader, count_for,
+};
 pub(super) use fields::Fields;
 pub(super) use path::{PathId, PathIds};
 pub(super) use query::Query;

@@ -43,22 +43,7 @@ pub(crate) fn parse(
     rules: RulesOf,
     urgency: Urgency,
 ) -> Result<ProcessRequest, ApiError> {
-    // A derived deserializer would also accept an array with the three fields in order.
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
-        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| not_json(&error))?;
-        return Err(ApiError::Field {
-            field: "body",
-            problem: "must be an object",
-        });
-    }
-    let fields: Fields<'_> =
-        serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-            Category::Data => ApiError::Field {
-                field: "body",
-                problem: "must contain each field once",
-            },
-            _ => not_json(&error),
-        })?;
+    let fields: Fields<'_> = fields(bytes)?;
     Ok(ProcessRequest {
         stage,
         input: input(&fields)?,
@@ -66,7 +51,27 @@ pub(crate) fn parse(
             RulesOf::Application => None,
             RulesOf::Request => Some(validation(&fields, stage)?),
         },
+        tool: None,
         urgency,
+    })
+}
+
+/// The fields of an object.
+pub(super) fn fields<'b, T: Deserialize<'b>>(bytes: &'b [u8]) -> Result<T, ApiError> {
+    // A derived deserializer would also accept an array with the fields in order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| not_json(&error))?;
+        return Err(ApiError::Field {
+            field: "body",
+            problem: "must be an object",
+        });
+    }
+    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+        Category::Data => ApiError::Field {
+            field: "body",
+            problem: "must contain each field once",
+        },
+        _ => not_json(&error),
     })
 }
 
@@ -74,15 +79,21 @@ fn input(fields: &Fields<'_>) -> Result<ProcessInput, ApiError> {
     let problem = |field, problem| ApiError::Field { field, problem };
     let message = fields.message.ok_or(problem("message", "missing"))?;
     Ok(ProcessInput {
-        application_id: fields
-            .application_id
-            .map(|raw| string(raw).ok_or(problem("application_id", "must be a UUID as a string")))
-            .transpose()?,
+        application_id: application_id(fields.application_id)?,
         message: text(message).ok_or(problem("message", "must be a string"))?,
         additional_parameters: fields
             .additional_parameters
             .map_or(Ok(Map::new()), object)?,
     })
+}
+
+/// The application that a request names, if any.
+pub(super) fn application_id(given: Option<&RawValue>) -> Result<Option<String>, ApiError> {
+    let problem = ApiError::Field {
+        field: "application_id",
+        problem: "must be a UUID as a string",
+    };
+    given.map(|raw| string(raw).ok_or(problem)).transpose()
 }
 
 fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError> {
@@ -111,11 +122,11 @@ fn text(raw: &RawValue) -> Option<Arc<str>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn string(raw: &RawValue) -> Option<String> {
+pub(super) fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn object(raw: &RawValue) -> Result<Map<String, Value>, ApiError> {
+pub(super) fn object(raw: &RawValue) -> Result<Map<String, Value>, ApiError> {
     const FIELD: &str = "additional_parameters";
     if raw.get().len() > LONGEST_PARAMETERS {
         return Err(ApiError::Field {

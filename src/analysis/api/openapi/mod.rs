@@ -8,8 +8,10 @@ mod tests;
 
 use self::finish::Examples;
 use super::admin::{applications, audit, parts, replays, tokens, versions};
-use super::ingest::{batch, process};
-use super::records::{attachments, chain, erasure, export, list, sessions, statistics};
+use super::ingest::{batch, process, tool_calls};
+use super::records::{
+    attachments, chain, erasure, exchanges, export, files, list, sessions, statistics,
+};
 use super::refusals;
 use super::schemas;
 use monitor_model::{ErrorEnvelope, ErrorType, GATEWAY_VERSION};
@@ -55,6 +57,9 @@ pub fn openapi_json() -> &'static [u8] {
         process::response,
         process::response_override,
         batch::process,
+        tool_calls::process,
+        exchanges::of_prompt,
+        exchanges::of_answer,
         list::list,
         erasure::records,
         export::records,
@@ -62,7 +67,9 @@ pub fn openapi_json() -> &'static [u8] {
         replays::explain,
         attachments::to_prompt,
         attachments::to_response,
-        attachments::download,
+        attachments::to_prompt_of,
+        attachments::to_response_of,
+        files::download,
         sessions::list,
         chain::list,
         statistics::list,

@@ -11,9 +11,10 @@ use utoipa::openapi::schema::{
 const REFERENCE: &str = "\"#/components/schemas/";
 
 /// Objects that may have other fields.
-const OPEN: [&str; 8] = [
+const OPEN: [&str; 9] = [
     "Message",
     "OverrideMessage",
+    "ToolCallMessage",
     "AdditionalParameters",
     "ValidationConfig",
     "InlineRules",

@@ -1,20 +1,21 @@
-//! `POST /user_prompt_analysis/{request_id}/attach_files`, its twin for answers (scope ingest), and `GET
-//! /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file is written to disk while it
+//! `POST /user_prompt_analysis/{request_id}/attach_files`, the same below `by_request/` with the identifier of the
+//! exchange, and their twins for answers (scope ingest), CONTRACT 29 and 48. A file is written to disk while it
 //! arrives. If one is refused, those before it stay attached, and sending them again changes nothing.
 
+use super::exchanges::named;
 use crate::analysis::api::extract::read_ahead::ReadAhead;
-use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Query, Reader};
+use crate::analysis::api::extract::{Api, Ingester, PathId, Query};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
-use crate::analysis::records::attachments::{AttachTo, UploadTarget, WantedFile};
+use crate::analysis::records::attachments::{AttachTo, UploadTarget};
+use crate::analysis::records::exchanges::ExchangeName;
+use crate::analysis::records::files::Linked;
 use crate::analysis::{ApiError, Caller, RefusedBody, Services};
-use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest as _, Multipart, Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use axum::http::{HeaderMap, header};
 use monitor_model::{RecordId, Stage, TypeCount};
-use monitor_store::{Attachment, BlobHash, Extraction, Scanned};
+use monitor_store::{Attachment, Extraction, Scanned};
 use serde::Serialize;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -38,6 +39,43 @@ struct StoredFile<'a> {
     size: u64,
     #[schema(pattern = "^[0-9a-f]{64}$")]
     sha256: String,
+}
+
+/// Files that were attached by the identifier of their exchange.
+#[derive(Serialize, ToSchema)]
+struct ExchangeFiles<'a> {
+    /// Always true: a refused file is an error.
+    success: bool,
+    /// The identifier of the exchange.
+    request_id: &'a str,
+    /// In the order received.
+    files: Vec<ExchangeFile<'a>>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ExchangeFile<'a> {
+    /// The SHA-256 of the content.
+    #[schema(pattern = "^[0-9a-f]{64}$")]
+    id: String,
+    /// The original name, as text and never as a path.
+    #[schema(max_length = 255)]
+    file_name: &'a str,
+    processing_status: ProcessingStatus,
+    /// The original media type; `application/octet-stream` if there was none.
+    #[serde(rename = "type")]
+    #[schema(max_length = 127)]
+    kind: &'a str,
+    /// Its size in bytes.
+    size: u64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ProcessingStatus {
+    /// It is a file of the message's record.
+    Attached,
+    /// It waits for the message to be analyzed.
+    Waiting,
 }
 
 /// A file in the JSON of its record.
@@ -96,6 +134,54 @@ pub(crate) async fn to_prompt(
     attach(&services, &caller, AttachTo { record, stage }, request).await
 }
 
+/// Attach files to the prompt of an exchange
+///
+/// Before or after the prompt is analyzed; until then the files wait, for a limited time. Otherwise as attachToPrompt.
+/// Scope: ingest.
+#[utoipa::path(
+    post,
+    path = "/user_prompt_analysis/by_request/{request_id}/attach_files",
+    operation_id = "attachToPromptOfExchange",
+    tag = "records",
+    params(schemas::ExchangePath, schemas::ApplicationOfExchange),
+    request_body(content = schemas::AttachedFiles, content_type = "multipart/form-data"),
+    responses((status = 200, description = "The files; durable.", body = ExchangeFiles)),
+)]
+pub(crate) async fn to_prompt_of(
+    State(services): Api,
+    Ingester(caller): Ingester,
+    PathId(id): PathId<String>,
+    query: Query,
+    request: Request,
+) -> Outcome {
+    let name = named(id, Stage::PreCall, query)?;
+    attach_by_exchange(&services, &caller, name, request).await
+}
+
+/// Attach files to the answer of an exchange
+///
+/// Before or after the answer is analyzed; until then the files wait, for a limited time. Otherwise as attachToAnswer.
+/// Scope: ingest.
+#[utoipa::path(
+    post,
+    path = "/llm_response_analysis/by_request/{request_id}/attach_files",
+    operation_id = "attachToAnswerOfExchange",
+    tag = "records",
+    params(schemas::ExchangePath, schemas::ApplicationOfExchange),
+    request_body(content = schemas::AttachedFiles, content_type = "multipart/form-data"),
+    responses((status = 200, description = "The files; durable.", body = ExchangeFiles)),
+)]
+pub(crate) async fn to_response_of(
+    State(services): Api,
+    Ingester(caller): Ingester,
+    PathId(id): PathId<String>,
+    query: Query,
+    request: Request,
+) -> Outcome {
+    let name = named(id, Stage::PostCall, query)?;
+    attach_by_exchange(&services, &caller, name, request).await
+}
+
 /// Attach files to the record of an answer
 ///
 /// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing. Its text,
@@ -129,6 +215,34 @@ pub(crate) async fn to_response(
 /// Token and record are checked before the body is read.
 async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Request) -> Outcome {
     let target = services.records.upload_target(caller, to).await?;
+    let taken = taken(services, &target, request).await?;
+    let files = taken.iter().map(|linked| StoredFile::from(&linked.file));
+    ok(&files.collect::<Vec<_>>())
+}
+
+/// Token and application are checked before the body is read.
+async fn attach_by_exchange(
+    services: &Services,
+    caller: &Caller,
+    name: ExchangeName,
+    request: Request,
+) -> Outcome {
+    let request_id = name.id.clone();
+    let target = services.records.exchange_target(caller, name).await?;
+    let taken = taken(services, &target, request).await?;
+    ok(&ExchangeFiles {
+        success: true,
+        request_id: &request_id,
+        files: taken.iter().map(ExchangeFile::from).collect(),
+    })
+}
+
+/// The files of a request, each linked as it has arrived.
+async fn taken(
+    services: &Services,
+    target: &UploadTarget,
+    request: Request,
+) -> Result<Vec<Linked>, ApiError> {
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
@@ -146,13 +260,13 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
         if taken.len() == services.records.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(services, &target, field, &read_ahead).await?);
+        taken.push(file(services, target, field, &read_ahead).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
         return Err(ApiError::Field { field, problem });
     }
-    ok(&taken.iter().map(StoredFile::from).collect::<Vec<_>>())
+    Ok(taken)
 }
 
 async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
@@ -169,7 +283,7 @@ async fn file(
     target: &UploadTarget,
     mut field: Field<'_>,
     read_ahead: &ReadAhead,
-) -> Result<Attachment, ApiError> {
+) -> Result<Linked, ApiError> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let kind = field.content_type().map(str::to_owned);
     let mut upload = services.records.begin_upload().await?;
@@ -195,91 +309,6 @@ fn is_multipart(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
 }
 
-/// Download a file of a record
-///
-/// Scope: read. Always sent as a download, never with the type of the file.
-#[utoipa::path(
-    get,
-    path = "/records/{id}/attachments/{sha256}",
-    operation_id = "getAttachment",
-    tag = "records",
-    params(schemas::RecordPath, schemas::AttachmentPath, schemas::AttachmentName),
-    responses(
-        (
-            status = 200,
-            description = "The content of the file.",
-            body = schemas::FileContent,
-            content_type = "application/octet-stream",
-            headers(
-                ("Content-Disposition" = String, description = "`attachment`, with the original file name without a path."),
-                ("X-Content-Type-Options"),
-            ),
-        ),
-    ),
-)]
-pub(crate) async fn download(
-    State(services): Api,
-    Reader(caller): Reader,
-    PathIds(record, hash): PathIds<RecordId, BlobHash>,
-    mut query: Query,
-) -> Outcome {
-    let name = query.take("name")?;
-    query.finish()?;
-    saved(&services, &caller, record, &WantedFile { hash, name }).await
-}
-
-/// The answer with a file, for download.
-pub(crate) async fn saved(
-    services: &Services,
-    caller: &Caller,
-    record: RecordId,
-    wanted: &WantedFile,
-) -> Outcome {
-    let (file, bytes) = services.records.attachment(caller, record, wanted).await?;
-    let mut response = Response::new(Body::from_stream(bytes));
-    let headers = response.headers_mut();
-    for (name, value) in [
-        // Never its own type: a browser must not display it.
-        (header::CONTENT_TYPE, "application/octet-stream"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; sandbox",
-        ),
-        (header::CACHE_CONTROL, "private, no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.size));
-    let disposition = HeaderValue::from_str(&disposition(&file.name));
-    let disposition = disposition.map_err(|_| ApiError::Internal)?;
-    headers.insert(header::CONTENT_DISPOSITION, disposition);
-    Ok(response)
-}
-
-/// RFC 6266: a plain name for all clients, and the full one for those that read `filename*`. No path,
-/// no leading dot.
-fn disposition(name: &str) -> String {
-    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let last = last.trim_start_matches('.').trim();
-    let name = if last.is_empty() { "file" } else { last };
-    let plain = |c: char| match c {
-        'A'..='Z' | 'a'..='z' | '0'..='9' | '.' | '-' | '_' | ' ' => c,
-        _ => '_',
-    };
-    let plain: String = name.chars().map(plain).collect();
-    let mut whole = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
-                whole.push(char::from(byte));
-            }
-            other => whole.push_str(&format!("%{other:02X}")),
-        }
-    }
-    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
-}
-
 impl<'a> From<&'a Attachment> for StoredFile<'a> {
     fn from(file: &'a Attachment) -> Self {
         Self {
@@ -287,6 +316,22 @@ impl<'a> From<&'a Attachment> for StoredFile<'a> {
             kind: &file.kind,
             size: file.size,
             sha256: file.hash.to_string(),
+        }
+    }
+}
+
+impl<'a> From<&'a Linked> for ExchangeFile<'a> {
+    fn from(linked: &'a Linked) -> Self {
+        let file = &linked.file;
+        Self {
+            id: file.hash.to_string(),
+            file_name: &file.name,
+            processing_status: match linked.waits {
+                true => ProcessingStatus::Waiting,
+                false => ProcessingStatus::Attached,
+            },
+            kind: &file.kind,
+            size: file.size,
         }
     }
 }
@@ -302,30 +347,6 @@ impl<'a> From<&'a Attachment> for FileOfRecord<'a> {
                 extraction: file.findings.extraction,
                 types: &file.findings.types,
             },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::disposition;
-
-    #[test]
-    fn a_file_is_saved_under_a_name_that_is_no_path() {
-        for (name, plain, whole) in [
-            ("a b.txt", "a b.txt", "a%20b.txt"),
-            ("../../etc/passwd", "passwd", "passwd"),
-            ("c:\\dir\\.bashrc", "bashrc", "bashrc"),
-            (
-                "отчёт\".pdf",
-                "_____\u{5f}.pdf",
-                "%D0%BE%D1%82%D1%87%D1%91%D1%82%22.pdf",
-            ),
-            ("..", "file", "file"),
-            ("", "file", "file"),
-        ] {
-            let expected = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}");
-            assert_eq!(disposition(name), expected);
         }
     }
 }

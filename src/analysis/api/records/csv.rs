@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// The header line.
 pub(crate) const HEADER: &str = "seq,request_id,record,application_id,exchange_id,user_id,session_id,\
      created_at,rules_version,status,guardrails,custom_policy,dataclean,blocked,failed,incomplete,\
-     tokens,usage_severity,types,cleaned_text,message\r\n";
+     tokens,usage_severity,types,cleaned_text,message,tool_name,tool_call_id\r\n";
 
 /// Appends the line of a record.
 pub(crate) fn line(record: &StoredRecord, out: &mut String) {
@@ -25,8 +25,8 @@ pub(crate) fn line(record: &StoredRecord, out: &mut String) {
 }
 
 /// The cells, in the order of the header.
-fn cells(record: &StoredRecord) -> [Cow<'_, str>; 21] {
-    let summary = &record.summary;
+fn cells(record: &StoredRecord) -> [Cow<'_, str>; 23] {
+    let (summary, tool) = (&record.summary, record.summary.tool.as_ref());
     let created = Timestamp::from_millisecond(summary.created_at_ms);
     let created = created.map_or_else(|_| String::new(), |time| time.to_string());
     let version = summary.rules_version.map(|version| version.to_string());
@@ -35,7 +35,7 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 21] {
     [
         summary.seq.to_string().into(),
         summary.id.to_string().into(),
-        summary.stage.record_name().into(),
+        summary.name().into(),
         summary.application_id.to_string().into(),
         summary.exchange_id.as_deref().unwrap_or_default().into(),
         summary.user_id.as_deref().unwrap_or_default().into(),
@@ -54,6 +54,8 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 21] {
         types(summary).into(),
         cleaned.unwrap_or_default().into(),
         record.message.as_deref().unwrap_or_default().into(),
+        tool.map_or("", |tool| &tool.name).into(),
+        tool.map_or("", |tool| &tool.call_id).into(),
     ]
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Item<'a> {
     stage: Stage,
     application_id: ApplicationId,
     exchange_id: Option<&'a str>,
+    /// The tool call whose arguments or result it is; null for a message.
+    tool: Option<Tool<'a>>,
     user_id: Option<&'a str>,
     session_id: Option<&'a str>,
     /// Milliseconds since 1970.
@@ -44,6 +46,13 @@ pub(crate) struct Item<'a> {
     incomplete: bool,
     /// Microseconds of analysis.
     total_us: u64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolOfRecord)]
+struct Tool<'a> {
+    name: &'a str,
+    call_id: &'a str,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -80,7 +89,7 @@ pub(crate) struct Whole<'a> {
 }
 
 fn record_name() -> Object {
-    schemas::words([Stage::PreCall, Stage::PostCall].map(Stage::record_name))
+    schemas::words(RecordSummary::NAMES)
 }
 
 impl<'a> Whole<'a> {
@@ -98,10 +107,14 @@ impl<'a> From<&'a RecordSummary> for Item<'a> {
         Self {
             seq: record.seq,
             request_id: record.id,
-            record: record.stage.record_name(),
+            record: record.name(),
             stage: record.stage,
             application_id: record.application_id,
             exchange_id: record.exchange_id.as_deref(),
+            tool: record.tool.as_ref().map(|tool| Tool {
+                name: &tool.name,
+                call_id: &tool.call_id,
+            }),
             user_id: record.user_id.as_deref(),
             session_id: record.session_id.as_deref(),
             created_at_ms: record.created_at_ms,

@@ -28,6 +28,27 @@ pub(crate) struct OverrideMessage {
     validation_config: ValidationConfig,
 }
 
+/// Other keys are ignored.
+#[derive(ToSchema)]
+pub(crate) struct ToolCallMessage {
+    /// If null or missing: the application that the token is bound to.
+    application_id: Option<ApplicationId>,
+    /// The name of the tool; not blank.
+    #[schema(min_length = 1, max_length = 256, pattern = "\\S")]
+    tool_name: String,
+    /// Identifies the call within its exchange, in at most 512 bytes: a second one is not stored again. Also accepted
+    /// in `additional_parameters`. If missing, each request is a call of its own.
+    #[schema(min_length = 1, max_length = 512, pattern = "\\S")]
+    tool_call_id: Option<String>,
+    /// What the model passes to the tool: text, or any JSON. If missing: `{}`.
+    tool_input: Option<Value>,
+    /// What the tool gave back: text, or any JSON; missing before it has answered.
+    tool_result: Option<Value>,
+    /// Data of the caller. Keys that are not listed are stored unchanged. Without `user_id` and `session_id` the call
+    /// has those of its exchange's prompt, if that has arrived.
+    additional_parameters: Option<AdditionalParameters>,
+}
+
 #[derive(ToSchema)]
 /// At most 64 KiB of names and values, 256 names and 16 levels.
 struct AdditionalParameters {

@@ -15,11 +15,14 @@ pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,
 };
-pub(super) use messages::{AttachedFiles, FileContent, Lines, Message, OverrideMessage};
+pub(super) use messages::{
+    AttachedFiles, FileContent, Lines, Message, OverrideMessage, ToolCallMessage,
+};
 pub(super) use parameters::{
-    ApplicationFilter, ApplicationPath, AttachmentName, AttachmentPath, AuditFilter, ChainFilter,
-    ExportOptions, IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion,
-    SessionPage, StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
+    ApplicationFilter, ApplicationOfExchange, ApplicationPath, AttachmentName, AttachmentPath,
+    AuditFilter, ChainFilter, ExchangePath, ExportOptions, IfMatch, Limit, NameFilter, Page,
+    RecordFilters, RecordPath, RemovedVersion, SessionPage, StatisticsFilter, TextFilter,
+    TokenPage, TokenPath, UserToErase, VersionPath,
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};

@@ -197,6 +197,20 @@ pub(crate) struct RecordPath {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
+pub(crate) struct ExchangePath {
+    /// `additional_parameters.request_id` of the message.
+    request_id: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ApplicationOfExchange {
+    /// The application of the exchange. If missing: the one that the token is bound to.
+    application_id: Option<ApplicationId>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
 pub(crate) struct AttachmentPath {
     /// The SHA-256 of the content.
     #[param(pattern = "^[0-9a-fA-F]{64}$")]

@@ -35,6 +35,7 @@ impl World {
     async fn refusal(&self, method: &str, path: &str, body: Option<Value>) -> String {
         let path = path.replace("{id}", &self.application());
         let path = path.replace("{version}", "1");
+        let path = path.replace("{sha256}", &"0".repeat(64));
         let mut request = Request::builder()
             .method(method.to_uppercase().as_str())
             .uri(path)

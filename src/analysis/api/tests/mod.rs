@@ -59,6 +59,9 @@ fn settings() -> AnalysisSettings {
         attachments: AttachmentSettings {
             max_bytes: 1 << 20,
             max_files: 4,
+            waiting_files: 4,
+            waiting_bytes: 1 << 20,
+            waiting_for: std::time::Duration::from_secs(60),
         },
         limits: ApiLimits::default(),
         requests_per_second: None,

@@ -2,8 +2,8 @@
 
 phrases! {
     records: "Records", "Записи";
-    records_hint: "All checked prompts and answers, newest first. Times are in UTC.",
-        "Все проверенные запросы и ответы, сначала новые. Время: UTC.";
+    records_hint: "All checked prompts, answers and tool calls, newest first. Times are in UTC.",
+        "Все проверенные запросы, ответы и вызовы инструментов, сначала новые. Время: UTC.";
     time: "Time", "Время";
     kind: "Kind", "Вид";
     application: "Application", "Приложение";
@@ -122,6 +122,13 @@ phrases! {
     scanned_no: "not scanned", "не проверялся";
     scanned_failed: "scan failed", "ошибка проверки";
     parameters: "Parameters of the request", "Параметры запроса";
+    tool: "Tool", "Инструмент";
+    tool_call: "Tool call", "Вызов инструмента";
+    tool_calls: "Tools called in this exchange", "Инструменты, вызванные в этом обмене";
+    tool_arguments: "Tool arguments", "Аргументы инструмента";
+    tool_result: "Tool result", "Результат инструмента";
+    part: "Part", "Часть";
+    text: "Text", "Текст";
 
     // Sessions
     sessions: "Sessions", "Сессии";

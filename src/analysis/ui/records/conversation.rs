@@ -88,7 +88,7 @@ fn message(view: &View, record: &StoredRecord) -> Markup {
     let (text, is_cut) = bounded_text::part(text.unwrap_or_default(), entities, SHOWN);
     html! {
         li class={ "card " (summary.stage.as_str()) } {
-            div.facts { strong { (rows::kind(view, summary.stage)) } span.dim { (time_exact(summary.created_at_ms)) }
+            div.facts { strong { (rows::kind(view, summary)) } span.dim { (time_exact(summary.created_at_ms)) }
                 a href={ "/ui/records/" (summary.id) } { (r.whole_record) } }
             @if text.is_empty() { p.dim { (r.no_text) } } @else { p.pre { (marked(text, entities)) @if is_cut { "…" } } }
             div.badges { (rows::verdict(r, summary)) }

@@ -13,7 +13,14 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.
-const SHOWN_ELSEWHERE: [&str; 5] = ["request_id", "user_id", "session_id", "error", "incomplete"];
+const SHOWN_ELSEWHERE: [&str; 6] = [
+    "request_id",
+    "user_id",
+    "session_id",
+    "error",
+    "incomplete",
+    "tool_call_id",
+];
 
 /// Bytes of each of a request's parameters, and of all of them; of rules that came with it, and of each
 /// word about a failure.
@@ -72,6 +79,10 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (r.timings) } dd { @for (name, us) in times { div { (visit.view.u().in_milliseconds(us)) " " span.dim { (name) } } } }
                 dt { (r.record_id) } dd { code { (summary.id) } }
                 @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (bounded_text::name(exchange)) } } }
+                @if let Some(tool) = &summary.tool {
+                    dt { (r.tool) } dd { code { (bounded_text::name(&tool.name)) } }
+                    dt { (r.tool_call) } dd { code { (bounded_text::name(&tool.call_id)) } }
+                }
                 dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
             }
         }

@@ -3,8 +3,8 @@
 
 use super::record_id;
 use crate::analysis::access::Scope;
-use crate::analysis::api::records::attachments;
 use crate::analysis::api::records::export::{self, Format};
+use crate::analysis::api::records::files;
 use crate::analysis::api::records::shapes::Whole;
 use crate::analysis::records::attachments::WantedFile;
 use crate::analysis::ui::failure::Failure;
@@ -66,5 +66,5 @@ pub(super) async fn file(
     let name = pairs.into_iter().find(|(key, _)| key == "name");
     let name = name.map(|(_, name)| name);
     let wanted = WantedFile { hash, name };
-    Ok(attachments::saved(&services, &visit.caller, record, &wanted).await?)
+    Ok(files::saved(&services, &visit.caller, record, &wanted).await?)
 }

@@ -14,6 +14,7 @@ mod record;
 pub(crate) mod rows;
 mod saved_filters;
 mod sessions;
+mod tool_calls;
 mod verdicts;
 
 pub(crate) use live_limit::LiveLimit;

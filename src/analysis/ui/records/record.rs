@@ -2,7 +2,7 @@
 //! it.
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
-use super::{details, record_id, rows, verdicts};
+use super::{details, record_id, rows, tool_calls, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::records::StoredRecord;
@@ -17,7 +17,7 @@ use crate::analysis::ui::request::visit::Visit;
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
-use monitor_model::{Entity, Stage};
+use monitor_model::Entity;
 use std::sync::Arc;
 
 /// How much of each text a page shows.
@@ -39,11 +39,10 @@ pub(super) async fn page(
     let files = services.records.attachments(record.summary.seq).await?;
     let ids = std::iter::once(record.summary.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
-    let (view, t) = (&visit.view, visit.view.t);
-    let title = match record.summary.stage {
-        Stage::PreCall => t.prompt,
-        Stage::PostCall => t.answer,
-    };
+    let view = &visit.view;
+    let title = rows::kind_name(view, &record.summary);
+    let tools = services.records.tool_calls(&visit.caller, &record.summary);
+    let tools = tools.await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
         a.button href={ (address) "/json" } download { (view.r().save_json) }
@@ -53,6 +52,7 @@ pub(super) async fn page(
         (head(title, subtitle(view, &record, &names), actions))
         (details::failure(view, &record))
         (texts(view, &record))
+        (tool_calls::card(view, &tools))
         div.halves {
             div { (verdicts::card(view, &record)) (details::files(view, &address, &files)) }
             div { (details::card(&visit, &record)) (details::parameters(view, &record)) }

@@ -56,7 +56,7 @@ fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
     let of_session = |session: &str| session_address(record.application_id, session);
     [
         html! { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } },
-        kind(view, record.stage),
+        kind(view, record),
         html! { div.badges { (verdict(r, record)) } },
         application(r, record.application_id, names),
         link(record.user_id.as_deref(), of_user),
@@ -92,11 +92,25 @@ pub(super) fn application(r: &RecordPhrases, id: ApplicationId, names: &Names) -
     }
 }
 
-/// Prompt or answer.
-pub(super) fn kind(view: &View, stage: Stage) -> Markup {
-    match stage {
-        Stage::PreCall => html! { span.kind-of { "→ " (view.t.prompt) } },
-        Stage::PostCall => html! { span.kind-of { "← " (view.t.answer) } },
+/// Prompt or answer, or the part of a tool call, with the tool's name.
+pub(super) fn kind(view: &View, record: &RecordSummary) -> Markup {
+    let arrow = match record.stage {
+        Stage::PreCall => "→ ",
+        Stage::PostCall => "← ",
+    };
+    html! {
+        span.kind-of { (arrow) (kind_name(view, record)) }
+        @if let Some(tool) = &record.tool { div.dim.small { (bounded_text::name(&tool.name)) } }
+    }
+}
+
+/// What a record is of, in a word or two.
+pub(super) fn kind_name(view: &View, record: &RecordSummary) -> &'static str {
+    match (&record.tool, record.stage) {
+        (None, Stage::PreCall) => view.t.prompt,
+        (None, Stage::PostCall) => view.t.answer,
+        (Some(_), Stage::PostCall) => view.r().tool_arguments,
+        (Some(_), Stage::PreCall) => view.r().tool_result,
     }
 }
 

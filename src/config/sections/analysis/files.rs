@@ -1,8 +1,9 @@
 //! The keys of `blobs` and `attachments`: where attached files are kept, and how large they may be.
 
 use crate::config::reading::reader::Reader;
-use crate::config::values::units::{self, Form, GIB, MIB};
+use crate::config::values::units::{self, DAY, Form, GIB, MIB};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where the bytes of attached files are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +19,19 @@ pub enum BlobPlace {
     },
 }
 
-/// Bounds of files that are attached to records; over them 413.
+/// Bounds of files that are attached to records; over them 413, and 429 over those of files that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachmentSettings {
     /// Bytes of one file, default 20 MiB.
     pub max_bytes: u64,
     /// Files of one request, default 64.
     pub max_files: usize,
+    /// Files of one application that wait for their message, default 1,000.
+    pub waiting_files: u64,
+    /// Their bytes, default 1 GiB.
+    pub waiting_bytes: u64,
+    /// How long they wait, default a day.
+    pub waiting_for: Duration,
 }
 
 /// The place of attached files: a path, or a bucket with a prefix.
@@ -61,8 +68,24 @@ pub(crate) fn blob_place() -> Form<BlobPlace> {
 pub(crate) fn attachments(r: &mut Reader<'_>, prefix: &str) -> AttachmentSettings {
     let max_bytes = r.read(&format!("{prefix}max_bytes"), &units::size(1..=GIB));
     let max_files = r.read(&format!("{prefix}max_files"), &units::count(1..=1_000));
-    AttachmentSettings {
+    let key = |name: &str| format!("{prefix}{name}");
+    let waiting_files = r.read(&key("waiting_files"), &units::count(1..=1_000_000));
+    let waiting_bytes = r.read(&key("waiting_bytes"), &units::size(MIB..=1 << 50));
+    let waiting_for = r.read(
+        &key("waiting_for"),
+        &units::duration(Duration::from_secs(1)..=30 * DAY),
+    );
+    let settings = AttachmentSettings {
         max_bytes: max_bytes.unwrap_or(20 * MIB),
         max_files: max_files.unwrap_or(64),
-    }
+        waiting_files: waiting_files.map_or(1_000, |files| files as u64),
+        waiting_bytes: waiting_bytes.unwrap_or(GIB),
+        waiting_for: waiting_for.unwrap_or(DAY),
+    };
+    r.refuse_if(
+        &key("waiting_bytes"),
+        settings.waiting_bytes < settings.max_bytes,
+        "is smaller than attachments.max_bytes: a file of that size could never wait for its message",
+    );
+    settings
 }

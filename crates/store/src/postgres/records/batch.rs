@@ -8,6 +8,7 @@ use super::row::RecordRow;
 use crate::chain::{ReceivedNumber, column as number_column};
 use crate::postgres::statistics::totals::BatchTotals;
 use crate::postgres::values::{stage_number, text_key};
+use crate::postgres::waiting;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
 use monitor_model::AnalysisResponse;
@@ -26,12 +27,12 @@ const RECORDS: &str = "
         session_key, created_at_ms, rules_version, status, flagged, flagged_guardrails,
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
         types, total_us, bytes, chain_gateway,
-        chain_sequence)
+        chain_sequence, tool_name, tool_call_id)
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
         $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
         $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
         $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
-        $24::bigint[], $25::uuid[], $26::bigint[])";
+        $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[])";
 
 const BODIES: &str = "
     INSERT INTO record_bodies (seq, message, cleaned_text, entities, additional_parameters,
@@ -89,7 +90,9 @@ pub(in crate::postgres) async fn insert(
     }
     if !new.is_empty() {
         write(&mut transaction, &new, lane).await?;
+        adopt_waiting(&mut transaction, &new).await?;
     }
+    forget_waiting(&mut transaction, rows, &before.erased).await?;
     chain::enter(&mut *transaction, numbers(rows, &inserted)).await?;
     transaction.commit().await.map_err(Failure::AtCommit)?;
     Ok(inserted)
@@ -113,6 +116,31 @@ fn classify<'r>(rows: &[&'r RecordRow], before: &Before) -> (Vec<Inserted>, Vec<
         });
     }
     (inserted, new)
+}
+
+/// Gives the new records the files that waited for them. After the ledger was entered, which whoever lets a file
+/// wait does too: none is missed.
+async fn adopt_waiting(
+    connection: &mut PgConnection,
+    new: &[Positioned<'_>],
+) -> Result<(), Failure> {
+    let keys: Vec<Uuid> = new.iter().map(|one| one.row.key).collect();
+    Ok(waiting::adopt(connection, &keys, &seqs(new)).await?)
+}
+
+/// Removes the files that waited for records of erased users.
+async fn forget_waiting(
+    connection: &mut PgConnection,
+    rows: &[&RecordRow],
+    erased: &ErasedUsers,
+) -> Result<(), Failure> {
+    for row in rows.iter().filter(|row| erased.contains(row.record())) {
+        if let Some(exchange) = &row.exchange_id {
+            let application = row.record().application_id;
+            waiting::forget(connection, application, exchange).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The numbers of records that are stored now or were before, and of those that are refused because their
@@ -223,6 +251,12 @@ async fn write_records(
         .bind(column(new, |row| {
             let number = row.record().chain.map(|chain| chain.sequence);
             number.map(number_column)
+        }))
+        .bind(column(new, |row| {
+            row.tool.as_ref().map(|tool| tool.name.as_str())
+        }))
+        .bind(column(new, |row| {
+            row.tool.as_ref().map(|tool| tool.call_id.as_str())
         }))
         .execute(connection)
         .await

@@ -19,7 +19,7 @@ const FIRST_SPAN: usize = 2;
 const LONGEST_SPAN: usize = 8;
 
 /// Records of a removed application exist until they are deleted, but are not shown any more.
-const NOT_REMOVED: &str = " AND NOT EXISTS (SELECT FROM removed_applications gone
+pub(super) const NOT_REMOVED: &str = " AND NOT EXISTS (SELECT FROM removed_applications gone
     WHERE gone.application_id = r.application_id AND r.seq < gone.below)";
 
 impl PostgresStore {

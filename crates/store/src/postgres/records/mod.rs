@@ -4,6 +4,7 @@ pub(super) mod batch;
 mod bodies;
 mod chain;
 pub(super) mod erased_users;
+mod exchanges;
 pub(super) mod failure;
 mod ledger;
 mod list;
@@ -14,9 +15,10 @@ mod text_search;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::records::{
-    NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, SessionFilter,
-    SessionSummary, StoredRecord, WHOLE_PAGE_BYTES, WholePage,
+    NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
+    WHOLE_PAGE_BYTES, WholePage,
 };
+use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{session, summary};
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, RecordId};

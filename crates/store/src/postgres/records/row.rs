@@ -2,8 +2,10 @@
 
 use crate::error::StoreError;
 use crate::postgres::seq::seq_at;
-use crate::postgres::values::{bounded, escaped, exchange_key, session_key, text_key, unescaped};
-use crate::records::NewRecord;
+use crate::postgres::values::{
+    bounded, escaped, exchange_key, session_key, text_key, tool_key, unescaped,
+};
+use crate::records::{NewRecord, ToolCall};
 use crate::sql::records::{EncodedRecord, from_json};
 use monitor_model::AnalysisResponse;
 use std::borrow::Cow;
@@ -16,13 +18,14 @@ pub(in crate::postgres) const ROWS_BYTES: usize = 700;
 /// A record ready to be inserted. The message and the cleaned text are escaped in place.
 pub(in crate::postgres) struct RecordRow {
     pub(in crate::postgres) encoded: EncodedRecord,
-    /// Its key in `record_ledger`: that of its exchange and stage, or its own id.
+    /// Its key in `record_ledger`: that of its exchange and stage, or of its tool call, or its own id.
     pub(in crate::postgres) key: Uuid,
     /// Added to the time in its position if other records took all positions of its millisecond.
     pub(in crate::postgres) shift_ms: i64,
     pub(in crate::postgres) exchange_id: Option<String>,
     pub(in crate::postgres) user_id: Option<String>,
     pub(in crate::postgres) session_id: Option<String>,
+    pub(in crate::postgres) tool: Option<ToolCall>,
     /// The size that is counted for it.
     pub(in crate::postgres) bytes: i64,
 }
@@ -35,14 +38,15 @@ impl RecordRow {
         encoded.record.message = encoded.record.message.map(escaped_text);
         let record = &encoded.record;
         let mut row = Self {
-            key: match record.exchange_id.as_deref() {
-                Some(id) => exchange_key(record.application_id, record.stage, id),
-                None => record.answer.request_id.0,
-            },
+            key: ledger_key(record),
             shift_ms: 0,
             exchange_id: stored(&record.exchange_id),
             user_id: stored(&record.user_id),
             session_id: stored(&record.session_id),
+            tool: record.tool.as_ref().map(|tool| ToolCall {
+                name: escaped(&tool.name).into_owned(),
+                call_id: escaped(&tool.call_id).into_owned(),
+            }),
             bytes: 0,
             encoded,
         };
@@ -97,7 +101,20 @@ impl RecordRow {
             self.encoded.cleaned_text.as_deref(),
         ];
         let texts: usize = optional.into_iter().flatten().map(str::len).sum();
+        let tool = self.tool.as_ref();
+        let texts = texts + tool.map_or(0, |tool| tool.name.len() + tool.call_id.len());
         (texts + self.encoded.encoded_bytes() + ROWS_BYTES) as i64
+    }
+}
+
+fn ledger_key(record: &NewRecord) -> Uuid {
+    let Some(exchange) = record.exchange_id.as_deref() else {
+        return record.answer.request_id.0;
+    };
+    let key = exchange_key(record.application_id, record.stage, exchange);
+    match &record.tool {
+        Some(tool) => tool_key(key, &tool.call_id),
+        None => key,
     }
 }
 

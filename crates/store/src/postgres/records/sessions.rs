@@ -1,7 +1,7 @@
 //! Sessions, from the table that the writers keep up to date as records come in.
 
 use crate::postgres::values::{escaped, text_key};
-use crate::records::SessionFilter;
+use crate::sessions::SessionFilter;
 use sqlx::{Postgres, QueryBuilder};
 
 pub(super) fn query(filter: &SessionFilter) -> QueryBuilder<Postgres> {

@@ -144,8 +144,9 @@ fn page(seqs: Range<i64>) -> String {
              r.rules_version, r.status, r.flagged_guardrails, r.flagged_custom_policy, r.flagged_dataclean,
              r.token_count, r.severity, r.types, r.failed, r.incomplete, r.blocked, r.total_us,
              greatest(r.bytes - {ROWS_BYTES} - octet_length(coalesce(r.exchange_id, ''))
-                 - octet_length(coalesce(r.user_id, '')) - octet_length(coalesce(r.session_id, '')), 0) AS bytes,
-             r.chain_gateway, r.chain_sequence, b.message, b.cleaned_text, b.entities, b.additional_parameters,
+                 - octet_length(coalesce(r.user_id, '')) - octet_length(coalesce(r.session_id, ''))
+                 - octet_length(coalesce(r.tool_name, '')) - octet_length(coalesce(r.tool_call_id, '')), 0) AS bytes,
+             r.chain_gateway, r.chain_sequence, r.tool_name, r.tool_call_id, b.message, b.cleaned_text, b.entities, b.additional_parameters,
              b.answer, b.inline_rules
          FROM records r JOIN record_bodies b ON b.seq = r.seq AND b.seq >= {start} AND b.seq < {end}
          WHERE r.seq >= {start} AND r.seq < {end} AND {NOT_REMOVED}

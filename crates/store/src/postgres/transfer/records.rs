@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::postgres::partitions;
 use crate::postgres::records::row::ROWS_BYTES;
 use crate::postgres::seq::{Day, first_seq_at, now_ms};
-use crate::postgres::values::{escaped, exchange_key, session_key, text_key};
+use crate::postgres::values::{escaped, exchange_key, session_key, text_key, tool_key};
 use crate::sql::records::from_json;
 use crate::transfer::{Row, Table};
 use monitor_model::{ApplicationId, Stage, TypeCount};
@@ -24,6 +24,8 @@ const COLUMNS: &str = "seq, id, application_id, stage, exchange_id, user_id, ses
     rules_version, status, flagged_guardrails, flagged_custom_policy, flagged_dataclean, token_count, severity,
     types, failed, incomplete, blocked, total_us, chain_gateway, chain_sequence, flagged, user_key, session_key,
     bytes";
+/// Only in batches that have tool calls: older schemas do not have them.
+const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
 /// Columns of the portable row in front, in the order of `COLUMNS`.
 const SAME: [&str; 21] = [
     "id",
@@ -92,6 +94,7 @@ pub(super) struct RecordsWriter {
 
 /// The rows of one batch that are not sent yet.
 struct Pending {
+    has_tools: bool,
     records: CopyText,
     bodies: CopyText,
     types: CopyText,
@@ -124,14 +127,15 @@ impl RecordsWriter {
         rows: &[Row],
     ) -> Result<(), StoreError> {
         self.create_days(connection, rows).await?;
-        let mut pending = Pending::new();
+        let has_tools = rows.iter().any(|row| row.text("tool_name").is_some());
+        let mut pending = Pending::new(has_tools);
         for row in rows {
             let at_ms = row.required("created_at_ms")?;
             let seq = loop {
                 match self.positions.next(at_ms) {
                     Position::At(seq) => break seq,
                     Position::Unknown(ms) => {
-                        std::mem::replace(&mut pending, Pending::new())
+                        std::mem::replace(&mut pending, Pending::new(has_tools))
                             .send(connection)
                             .await?;
                         let highest = sqlx::query_scalar(HIGHEST)
@@ -173,9 +177,11 @@ impl RecordsWriter {
 }
 
 impl Pending {
-    fn new() -> Self {
+    fn new(has_tools: bool) -> Self {
+        let tools = if has_tools { TOOL.as_slice() } else { &[] };
         Self {
-            records: CopyText::new("records", COLUMNS),
+            has_tools,
+            records: CopyText::new("records", &[&[COLUMNS], tools].concat().join(", ")),
             bodies: CopyText::new("record_bodies", &format!("seq, {}", BODY.join(", "))),
             types: CopyText::new("record_types", "kind_key, seq, application_id"),
             ledger: CopyText::new("record_ledger", "key, seq"),
@@ -187,7 +193,11 @@ impl Pending {
         let application = row.required_id("application_id")?;
         let stored = |column| row.text(column).map(escaped);
         let (user, session) = (stored("user_id"), stored("session_id"));
-        let ids = [stored("exchange_id"), user.clone(), session.clone()];
+        let is_tool = row.text("tool_name").is_some();
+        let of_tool = TOOL.map(|column| stored(column).filter(|_| is_tool));
+        let [name, call_id] = of_tool;
+        let exchange = stored("exchange_id");
+        let ids = [exchange, user.clone(), session.clone(), name, call_id];
         let ids: usize = ids.iter().flatten().map(|id| id.len()).sum();
         let bytes = row
             .required("bytes")?
@@ -204,6 +214,11 @@ impl Pending {
         self.records
             .optional_id(session.as_deref().map(session_key));
         self.records.number(bytes);
+        match (self.has_tools, is_tool) {
+            (false, _) => {}
+            (true, true) => cells(&mut self.records, row, &TOOL),
+            (true, false) => TOOL.iter().for_each(|_| self.records.optional_number(None)),
+        }
         self.records.end_row();
         self.bodies.number(seq);
         cells(&mut self.bodies, row, &BODY);
@@ -249,12 +264,26 @@ fn type_keys(row: &Row) -> Result<BTreeSet<i64>, StoreError> {
 }
 
 fn ledger_key(row: &Row, application: Uuid) -> Result<Uuid, StoreError> {
-    let stage = match is_answer(row) {
+    let Some(exchange) = row.text("exchange_id") else {
+        return row.required_id("id");
+    };
+    let key = exchange_key(ApplicationId(application), stage(row), exchange);
+    match row.text("tool_name") {
+        Some(_) => Ok(tool_key(key, row.text("tool_call_id").unwrap_or_default())),
+        None => Ok(key),
+    }
+}
+
+/// The key of the record that a file waits for.
+pub(super) fn waits_for(row: &Row) -> Result<Uuid, StoreError> {
+    let application = ApplicationId(row.required_id("application_id")?);
+    let exchange = row.text("exchange_id").unwrap_or_default();
+    Ok(exchange_key(application, stage(row), exchange))
+}
+
+fn stage(row: &Row) -> Stage {
+    match is_answer(row) {
         true => Stage::PostCall,
         false => Stage::PreCall,
-    };
-    match row.text("exchange_id") {
-        Some(exchange) => Ok(exchange_key(ApplicationId(application), stage, exchange)),
-        None => row.required_id("id"),
     }
 }

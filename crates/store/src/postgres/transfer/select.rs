@@ -28,6 +28,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::RemovedNumbers => REMOVED_NUMBERS,
         Table::Blobs => BLOBS,
         Table::Attachments => ATTACHMENTS,
+        Table::WaitingAttachments => WAITING_ATTACHMENTS,
     }
 }
 
@@ -99,7 +100,8 @@ const BLOBS: &str = "
     SELECT sha256, size FROM blobs WHERE sha256 IN (
         SELECT a.sha256 FROM attachments a JOIN records r ON r.seq = a.seq
         WHERE a.kept AND NOT EXISTS (SELECT FROM removed_applications gone
-            WHERE gone.application_id = r.application_id AND r.seq < gone.below))
+            WHERE gone.application_id = r.application_id AND r.seq < gone.below)
+        UNION ALL SELECT sha256 FROM waiting_attachments WHERE kept)
     ORDER BY sha256";
 const ATTACHMENTS: &str = "
     SELECT r.id AS record_id, a.sha256, a.name, a.type, a.size, a.kept, a.findings, a.attached_at_ms
@@ -107,3 +109,5 @@ const ATTACHMENTS: &str = "
     WHERE NOT EXISTS (SELECT FROM removed_applications gone
         WHERE gone.application_id = r.application_id AND r.seq < gone.below)
     ORDER BY a.seq, a.sha256, a.name";
+const WAITING_ATTACHMENTS: &str = "
+    SELECT * FROM waiting_attachments ORDER BY application_id, key, sha256, name";

@@ -2,7 +2,7 @@
 //! no program knows.
 
 use super::copy::CopyText;
-use super::records::{DayKey, Kept, RecordsWriter};
+use super::records::{DayKey, Kept, RecordsWriter, waits_for};
 use super::settings;
 use crate::attachments::BlobHash;
 use crate::error::{StoreError, UNFINISHED};
@@ -12,7 +12,7 @@ use crate::postgres::removal::erasure;
 use crate::postgres::values::{escaped, session_key, text_key};
 use crate::removal::{Erased, Erasure};
 use crate::sql::chain;
-use crate::transfer::{Row, StoreWriter, Table};
+use crate::transfer::{EXCHANGES_SCHEMA, Row, StoreWriter, Table};
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -59,6 +59,8 @@ const MORE_KEPT: &str = "
 pub(super) struct Writer {
     connection: PgConnection,
     records: RecordsWriter,
+    /// Whether the schema has tool calls and files that wait.
+    has_exchanges: bool,
 }
 
 impl Writer {
@@ -73,6 +75,7 @@ impl Writer {
         Ok(Self {
             connection,
             records: RecordsWriter::new(),
+            has_exchanges: schema >= EXCHANGES_SCHEMA,
         })
     }
 
@@ -97,6 +100,7 @@ impl Writer {
                     copy.number(LANE);
                     copy.number(text_key(row.text("kind").unwrap_or_default()));
                 }
+                Table::WaitingAttachments => copy.id(waits_for(row)?),
                 // Nobody holds a ticket: these bytes have their links.
                 Table::Blobs => copy.number(0),
                 _ => {}
@@ -159,7 +163,10 @@ impl Writer {
 
 #[async_trait]
 impl StoreWriter for Writer {
-    async fn write(&mut self, table: Table, rows: Vec<Row>) -> Result<(), StoreError> {
+    async fn write(&mut self, table: Table, mut rows: Vec<Row>) -> Result<(), StoreError> {
+        if table == Table::Records && !self.has_exchanges {
+            rows.iter_mut().for_each(Row::become_message);
+        }
         match table {
             Table::State => {
                 let sql = "INSERT INTO tokens_removed VALUES (true) ON CONFLICT DO NOTHING";
@@ -186,11 +193,15 @@ impl StoreWriter for Writer {
                 Ok(transaction.commit().await?)
             }
             Table::Attachments => self.write_attachments(&rows).await,
+            Table::WaitingAttachments if !self.has_exchanges => Ok(()),
             plain => self.write_plain(plain, &rows).await,
         }
     }
 
     async fn count(&mut self, table: Table) -> Result<u64, StoreError> {
+        if table == Table::WaitingAttachments && !self.has_exchanges {
+            return Ok(0);
+        }
         let sql = format!("SELECT count(*) FROM {}", name(table));
         // Composed of constants.
         let count = sqlx::query_scalar(AssertSqlSafe(sql));
@@ -204,7 +215,9 @@ impl StoreWriter for Writer {
         for erasure in erasures {
             loop {
                 let mut transaction = self.connection.begin().await?;
-                let step = erasure::step(&mut transaction, erasure).await?;
+                let has_exchanges = self.has_exchanges;
+                let step = erasure::step_in_schema(&mut transaction, erasure, has_exchanges);
+                let step = step.await?;
                 transaction.commit().await?;
                 sum.records += step.records;
                 sum.attachments += step.attachments;
@@ -306,6 +319,7 @@ fn columns(table: Table) -> String {
         Table::Traffic => &["lane"],
         Table::StatisticsTypes | Table::TrafficTypes => &["lane", "kind_key"],
         Table::Blobs => &["ticket"],
+        Table::WaitingAttachments => &["key"],
         _ => &[],
     };
     own.chain(derived.iter().copied())

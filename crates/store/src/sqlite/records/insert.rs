@@ -27,13 +27,14 @@ const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
         created_at_ms, rules_version, status, flagged_guardrails, flagged_custom_policy,
         flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes,
-        chain_gateway, chain_sequence)
+        chain_gateway, chain_sequence, tool_name, tool_call_id)
     VALUES ";
-const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// The second statement inserts nothing where the first one did not.
 const BODIES: &str = "
-    ON CONFLICT (application_id, exchange_id, stage) WHERE exchange_id IS NOT NULL DO NOTHING
+    ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL
+    DO NOTHING
     RETURNING seq;
     INSERT INTO record_bodies
         (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules)
@@ -41,17 +42,26 @@ const BODIES: &str = "
 const BODY: &str = "(?,?,?,?,?,?,?)";
 const BODIES_END: &str = ") WHERE EXISTS (SELECT 1 FROM records WHERE seq = column1)";
 
-/// The last position ever assigned, and which applications exist of those whose ids, in hexadecimal, the JSON
-/// list ?1 contains.
+/// The last position ever assigned, whether any file waits for its record, and which applications exist of those
+/// whose ids, in hexadecimal, the JSON list ?1 contains.
 const KNOWN: &str = "
-    SELECT NULL AS id, coalesce(max(seq), 0) AS last_seq FROM sqlite_sequence WHERE name = 'records'
+    SELECT NULL AS id, coalesce(max(seq), 0) AS last_seq,
+        EXISTS (SELECT 1 FROM waiting_attachments) AS has_waiting
+    FROM sqlite_sequence WHERE name = 'records'
     UNION ALL
-    SELECT applications.id, NULL
+    SELECT applications.id, NULL, NULL
     FROM json_each(?1) AS wanted CROSS JOIN applications ON applications.id = unhex(wanted.value)";
 
 const EARLIER: &str = "
     SELECT cleaned_text, entities, answer FROM records JOIN record_bodies USING (seq)
-    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3";
+    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3 AND tool_call_id = ?4";
+
+/// Gives the new records the files that waited for them.
+const ADOPT_WAITING: &str = include_str!("adopt_waiting.sql");
+
+/// Files of an exchange whose user was erased.
+const FORGET_WAITING: &str =
+    "DELETE FROM waiting_attachments WHERE application_id = ?1 AND exchange_id = ?2";
 
 /// Updates what is derived from the new records: entity types, times, totals, sessions, statistics.
 const DERIVED: &str = include_str!("insert_derived.sql");
@@ -67,6 +77,7 @@ pub(in crate::sqlite) enum Inserted {
 /// What the database holds before a batch.
 struct Before {
     last_seq: i64,
+    has_waiting: bool,
     applications: HashSet<Uuid>,
     erased: ErasedUsers,
 }
@@ -88,10 +99,16 @@ pub(in crate::sqlite) async fn insert(
         let seq = first + range.start as i64;
         inserted.extend(insert_portion(connection, &accepted[range], seq).await?);
     }
+    let end = first + accepted.len() as i64;
+    if before.has_waiting {
+        let adopt = sqlx::query(ADOPT_WAITING).bind(first).bind(end);
+        adopt.execute(&mut *connection).await?;
+        forget_waiting(connection, rows, &before.erased).await?;
+    }
     if inserted.iter().any(|inserted| matches!(inserted, Ok(true))) {
         sqlx::query(DERIVED)
             .bind(first)
-            .bind(first + accepted.len() as i64)
+            .bind(end)
             .execute(&mut *connection)
             .await?;
     }
@@ -109,6 +126,22 @@ pub(in crate::sqlite) async fn insert(
     }
     chain::enter(connection, numbers(rows, &outcomes)).await?;
     Ok(outcomes)
+}
+
+/// Removes the files that waited for records of erased users.
+async fn forget_waiting(
+    connection: &mut SqliteConnection,
+    rows: &[EncodedRecord],
+    erased: &ErasedUsers,
+) -> Result<(), StoreError> {
+    for row in rows.iter().filter(|row| erased.contains(&row.record)) {
+        sqlx::query(FORGET_WAITING)
+            .bind(row.record.application_id.0)
+            .bind(row.record.exchange_id.as_deref())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
 }
 
 /// The numbers of records that are stored now or were before, and of those that are refused because their
@@ -142,16 +175,20 @@ async fn before(
         .bind(json_list(wanted.iter().map(|id| id.simple().to_string())))
         .fetch_all(&mut *connection)
         .await?;
-    let (mut last_seq, mut applications) = (0, HashSet::new());
+    let (mut last_seq, mut has_waiting, mut applications) = (0, false, HashSet::new());
     for row in found {
         match row.optional_id("id")? {
             Some(id) => drop(applications.insert(id)),
-            None => last_seq = row.number("last_seq")?,
+            None => {
+                last_seq = row.number("last_seq")?;
+                has_waiting = row.flag("has_waiting")?;
+            }
         }
     }
     let users = rows.iter().filter_map(|row| row.record.user_id.as_deref());
     Ok(Before {
         last_seq,
+        has_waiting,
         applications,
         erased: erased_users::erased(connection, users).await?,
     })
@@ -254,6 +291,14 @@ fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<
         .bind(bytes(row))
         .bind(record.chain.map(|chain| chain.gateway))
         .bind(record.chain.map(|chain| column(chain.sequence)))
+        .bind(record.tool.as_ref().map(|tool| tool.name.as_str()))
+        .bind(tool_call_id(row))
+}
+
+/// Empty for a message.
+fn tool_call_id(row: &EncodedRecord) -> &str {
+    let tool = row.record.tool.as_ref();
+    tool.map_or("", |tool| &tool.call_id)
 }
 
 /// The size that is counted for a record: its texts and lists.
@@ -271,6 +316,7 @@ async fn earlier(
         .bind(row.record.application_id.0)
         .bind(row.record.exchange_id.as_deref())
         .bind(stage_word(row.record.stage))
+        .bind(tool_call_id(row))
         .fetch_one(connection)
         .await?;
     Ok(Inserted::Earlier(Box::new(answer(&earlier)?)))

@@ -2,6 +2,7 @@
 
 pub(super) mod chain;
 mod erased_users;
+mod exchanges;
 pub(super) mod filters;
 pub(super) mod insert;
 pub(super) mod sessions;
@@ -11,9 +12,10 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::records::{
-    Durable, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, SessionFilter,
-    SessionSummary, StoredRecord, WHOLE_PAGE_BYTES, WholePage,
+    Durable, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
+    WHOLE_PAGE_BYTES, WholePage,
 };
+use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{EncodedRecord, stored, summary};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;

@@ -1,7 +1,7 @@
 //! Sessions, from the table that the writer keeps up to date as records come in.
 
 use crate::error::StoreError;
-use crate::records::{SessionFilter, SessionSummary};
+use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::session;
 use sqlx::sqlite::SqlitePool;
 use sqlx::{QueryBuilder, Sqlite};

@@ -12,6 +12,16 @@ const STEP: i64 = 500;
 const RECORDS: &str = "
     SELECT seq FROM records INDEXED BY records_by_user
     WHERE user_id = ?1 AND (?2 IS NULL OR application_id = ?2) ORDER BY seq LIMIT ?3";
+/// What tools were given and gave in the exchanges of these records (a JSON list), where the caller named no user.
+const TOOL_CALLS: &str = "
+    SELECT t.seq FROM records AS r CROSS JOIN records AS t INDEXED BY records_by_exchange
+        ON t.application_id = r.application_id AND t.exchange_id = r.exchange_id
+    WHERE r.seq IN (SELECT value FROM json_each(?1))
+        AND t.tool_name IS NOT NULL AND t.user_id IS NULL LIMIT ?2";
+/// Files that wait for another record of these exchanges.
+const FORGET_WAITING: &str = "
+    DELETE FROM waiting_attachments WHERE (application_id, exchange_id) IN (
+        SELECT application_id, exchange_id FROM records WHERE seq IN (SELECT value FROM json_each(?1)))";
 const ATTACHED: &str = "
     SELECT count(*) FROM attachments WHERE seq IN (SELECT value FROM json_each(?1))";
 /// A session that also has records of other users stays, without the name.
@@ -23,6 +33,15 @@ const SESSIONS: &str = "
 pub(in crate::sqlite) async fn step(
     connection: &mut SqliteConnection,
     erasure: &Erasure,
+) -> Result<Erased, StoreError> {
+    step_in_schema(connection, erasure, true).await
+}
+
+/// The same in a schema that may have no tool calls and no files that wait.
+pub(in crate::sqlite) async fn step_in_schema(
+    connection: &mut SqliteConnection,
+    erasure: &Erasure,
+    has_exchanges: bool,
 ) -> Result<Erased, StoreError> {
     let application = erasure.application_id.map(|id| id.0);
     let seqs: Vec<i64> = sqlx::query_scalar(RECORDS)
@@ -36,6 +55,10 @@ pub(in crate::sqlite) async fn step(
         sessions.bind(application).execute(connection).await?;
         return Ok(Erased::default());
     }
+    let seqs = match has_exchanges {
+        true => beside(connection, seqs).await?,
+        false => seqs,
+    };
     let attached: i64 = sqlx::query_scalar(ATTACHED)
         .bind(json_list(seqs.iter().copied()))
         .fetch_one(&mut *connection)
@@ -48,6 +71,18 @@ pub(in crate::sqlite) async fn step(
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes
+/// the files that wait for other records of these exchanges.
+async fn beside(connection: &mut SqliteConnection, seqs: Vec<i64>) -> Result<Vec<i64>, StoreError> {
+    let list = json_list(seqs.iter().copied());
+    let forget = sqlx::query(FORGET_WAITING).bind(&*list);
+    forget.execute(&mut *connection).await?;
+    let found = sqlx::query_scalar(TOOL_CALLS).bind(&*list).bind(STEP);
+    let found: Vec<i64> = found.fetch_all(connection).await?;
+    // Their exchanges are only known as long as the other records are there.
+    Ok(if found.is_empty() { seqs } else { found })
 }
 
 async fn set_overwriting(

@@ -27,6 +27,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::RemovedNumbers => REMOVED_NUMBERS,
         Table::Blobs => BLOBS,
         Table::Attachments => ATTACHMENTS,
+        Table::WaitingAttachments => WAITING_ATTACHMENTS,
     }
 }
 
@@ -64,10 +65,13 @@ const REMOVED_NUMBERS: &str = "
 const BLOBS: &str = "
     SELECT sha256, size FROM blobs WHERE links > 0 AND sha256 IN (
         SELECT sha256 FROM attachments JOIN records USING (seq) WHERE kept
-            AND application_id NOT IN (SELECT id FROM removed_applications))
+            AND application_id NOT IN (SELECT id FROM removed_applications)
+        UNION ALL SELECT sha256 FROM waiting_attachments WHERE kept)
     ORDER BY sha256";
 const ATTACHMENTS: &str = "
     SELECT records.id AS record_id, sha256, name, type, size, kept, findings, attached_at_ms
     FROM attachments JOIN records USING (seq)
     WHERE application_id NOT IN (SELECT id FROM removed_applications)
     ORDER BY seq, sha256, name";
+const WAITING_ATTACHMENTS: &str = "
+    SELECT * FROM waiting_attachments ORDER BY application_id, exchange_id, stage, sha256, name";

@@ -9,7 +9,7 @@ use crate::sql::chain;
 use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::erasure;
 use crate::sqlite::store::private_file;
-use crate::transfer::{Row, StoreWriter, Table, Value};
+use crate::transfer::{EXCHANGES_SCHEMA, Row, StoreWriter, Table, Value};
 use async_trait::async_trait;
 use sqlx::sqlite::{
     SqliteArguments, SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
@@ -30,6 +30,8 @@ pub(super) struct Writer {
     /// The position of the next record.
     next_seq: i64,
     has_erased: bool,
+    /// Whether the schema has tool calls and files that wait.
+    has_exchanges: bool,
 }
 
 impl Writer {
@@ -59,13 +61,17 @@ impl Writer {
             connection,
             next_seq: 1,
             has_erased: false,
+            has_exchanges: schema >= EXCHANGES_SCHEMA,
         })
     }
 }
 
 #[async_trait]
 impl StoreWriter for Writer {
-    async fn write(&mut self, table: Table, rows: Vec<Row>) -> Result<(), StoreError> {
+    async fn write(&mut self, table: Table, mut rows: Vec<Row>) -> Result<(), StoreError> {
+        if table == Table::Records && !self.has_exchanges {
+            rows.iter_mut().for_each(Row::become_message);
+        }
         let mut transaction = self.connection.begin().await?;
         match table {
             Table::State => set_state(&mut transaction, &rows).await?,
@@ -80,6 +86,7 @@ impl StoreWriter for Writer {
                 chain::leave_stubs(&mut *transaction, removed).await?;
             }
             Table::Attachments => insert_attachments(&mut transaction, &rows).await?,
+            Table::WaitingAttachments if !self.has_exchanges => {}
             plain => {
                 let sql = insert_sql(plain);
                 for row in &rows {
@@ -92,6 +99,9 @@ impl StoreWriter for Writer {
     }
 
     async fn count(&mut self, table: Table) -> Result<u64, StoreError> {
+        if table == Table::WaitingAttachments && !self.has_exchanges {
+            return Ok(0);
+        }
         let sql = format!("SELECT count(*) FROM {}", name(table));
         // Composed of constants.
         let query = sqlx::query_scalar(AssertSqlSafe(sql));
@@ -105,7 +115,9 @@ impl StoreWriter for Writer {
         for erasure in erasures {
             loop {
                 let mut transaction = self.connection.begin().await?;
-                let step = erasure::step(&mut transaction, erasure).await?;
+                let has_exchanges = self.has_exchanges;
+                let step = erasure::step_in_schema(&mut transaction, erasure, has_exchanges);
+                let step = step.await?;
                 transaction.commit().await?;
                 sum.records += step.records;
                 sum.attachments += step.attachments;
@@ -254,16 +266,18 @@ async fn insert_records(
     first: i64,
 ) -> Result<(), StoreError> {
     let columns: Vec<&str> = Table::Records.columns().iter().map(|it| it.name).collect();
+    // A schema without tool calls gets none.
+    let has_tools = rows.iter().any(|row| row.text("tool_name").is_some());
     let record: Vec<&str> = columns
         .iter()
         .copied()
-        .filter(|it| !BODY.contains(it))
+        .filter(|it| !BODY.contains(it) && (has_tools || !TOOL.contains(it)))
         .collect();
     let records = seq_insert("records", &record);
     let texts = seq_insert("record_bodies", &BODY);
     for (seq, row) in (first..).zip(rows) {
         for (sql, names) in [(&records, &record[..]), (&texts, &BODY)] {
-            let values: Vec<Value> = names.iter().map(|name| row.value(name).clone()).collect();
+            let values: Vec<Value> = names.iter().map(|name| stored(row, name)).collect();
             let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(seq);
             bind(query, &values).execute(&mut *connection).await?;
         }
@@ -277,6 +291,16 @@ async fn insert_records(
     Ok(())
 }
 
+/// A value as its column holds it: of a message, the identifier of a tool call is empty.
+fn stored(row: &Row, column: &str) -> Value {
+    match (column, row.value(column)) {
+        ("tool_call_id", Value::Null) => Value::Text(String::new()),
+        (_, value) => value.clone(),
+    }
+}
+
+/// The columns of tool calls.
+const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
 /// The columns of a record that are in `record_bodies`.
 const BODY: [&str; 6] = [
     "message",

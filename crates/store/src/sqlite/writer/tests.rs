@@ -71,6 +71,7 @@ impl World {
             application_id: self.application,
             stage: Stage::PreCall,
             exchange_id: None,
+            tool: None,
             user_id: None,
             session_id: None,
             created_at_ms: 0,

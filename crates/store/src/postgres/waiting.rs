@@ -1,0 +1,132 @@
+//! Files that wait for the record of their exchange (CONTRACT 48).
+//!
+//! Whoever inserts a record enters its key into `record_ledger` first, and so does whoever lets a file wait for
+//! it. One of the two waits for the other to commit: either the file finds the record, or the record the file.
+
+use super::removal::totals::{DayKey, count_more_bytes};
+use super::values::{bounded, escaped, exchange_key, stage_number};
+use crate::attachments::{Attached, Attachment, WaitingLimits};
+use crate::error::StoreError;
+use crate::exchanges::Exchange;
+use crate::sql::attachments::{attachment, findings_json};
+use crate::sql::columns::Columns as _;
+use monitor_model::ApplicationId;
+use sqlx::PgConnection;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+const WAIT: &str = "
+    INSERT INTO waiting_attachments (key, application_id, exchange_id, stage,
+        sha256, name, type, size, kept, findings, attached_at_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    ON CONFLICT (key, sha256, name) DO NOTHING";
+const WAITS: &str =
+    "SELECT * FROM waiting_attachments WHERE key = $1 AND sha256 = $2 AND name = $3";
+const ALL_WAITING: &str = "
+    SELECT count(*) AS files, coalesce(sum(size) FILTER (WHERE kept), 0)::bigint AS bytes
+    FROM waiting_attachments WHERE application_id = $1";
+const ADOPT: &str = "
+    WITH adopted AS (
+        DELETE FROM waiting_attachments w USING unnest($1::uuid[], $2::bigint[]) AS new (key, seq)
+        WHERE w.key = new.key RETURNING new.seq, w.*)
+    INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
+    SELECT seq, sha256, name, type, size, kept, findings, attached_at_ms FROM adopted
+    RETURNING seq, sha256, size, kept";
+const FORGET: &str =
+    "DELETE FROM waiting_attachments WHERE application_id = $1 AND exchange_id = $2";
+pub(super) const EXPIRE: &str = "
+    WITH expired AS (DELETE FROM waiting_attachments WHERE attached_at_ms < $1 RETURNING 1)
+    SELECT count(*) AS files FROM expired";
+const RECORD: &str = "
+    SELECT application_id, stage, created_at_ms FROM records WHERE seq = $1 FOR UPDATE";
+
+/// Lets a file wait for a record that is not there; the caller has the record's key locked.
+pub(super) async fn wait(
+    connection: &mut PgConnection,
+    exchange: &Exchange,
+    limits: WaitingLimits,
+    file: &Attachment,
+) -> Result<Attached, StoreError> {
+    let key = exchange_key(exchange.application_id, exchange.stage, &exchange.id);
+    let hash = file.hash.0.to_vec();
+    let earlier = sqlx::query(WAITS)
+        .bind(key)
+        .bind(&hash)
+        .bind(escaped(&file.name));
+    if let Some(row) = earlier.fetch_optional(&mut *connection).await? {
+        let file = Box::new(attachment(&row)?);
+        return Ok(Attached::Before { file, waits: true });
+    }
+    let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
+    let all = all.fetch_one(&mut *connection).await?;
+    if !limits.allow(all.count("files")?, all.count("bytes")?, file) {
+        return Ok(Attached::TooManyWaiting);
+    }
+    sqlx::query(WAIT)
+        .bind(key)
+        .bind(exchange.application_id.0)
+        .bind(escaped(&exchange.id))
+        .bind(stage_number(exchange.stage))
+        .bind(hash)
+        .bind(escaped(&file.name))
+        .bind(escaped(&file.kind))
+        .bind(bounded(file.size))
+        .bind(file.kept)
+        .bind(findings_json(&file.findings)?)
+        .bind(file.attached_at_ms)
+        .execute(connection)
+        .await?;
+    Ok(Attached::Waiting)
+}
+
+/// Gives new records, by their keys in the ledger and their positions, the files that waited for them.
+pub(super) async fn adopt(
+    connection: &mut PgConnection,
+    keys: &[Uuid],
+    seqs: &[i64],
+) -> Result<(), sqlx::Error> {
+    let adopted = sqlx::query(ADOPT)
+        .bind(keys)
+        .bind(seqs)
+        .fetch_all(&mut *connection)
+        .await?;
+    // The same bytes under several names count once.
+    let mut sizes: HashMap<i64, HashMap<Vec<u8>, i64>> = HashMap::new();
+    for row in &adopted {
+        if row.flag("kept")? {
+            let of_record = sizes.entry(row.number("seq")?).or_default();
+            of_record.insert(row.bytes("sha256")?.to_vec(), row.number("size")?);
+        }
+    }
+    for (seq, sizes) in sizes {
+        count_bytes(connection, seq, sizes.values().sum()).await?;
+    }
+    Ok(())
+}
+
+/// Removes the files that wait for records of an exchange.
+pub(super) async fn forget(
+    connection: &mut PgConnection,
+    application: ApplicationId,
+    stored_exchange: &str,
+) -> Result<(), sqlx::Error> {
+    let query = sqlx::query(FORGET).bind(application.0);
+    let query = query.bind(stored_exchange);
+    query.execute(connection).await.map(drop)
+}
+
+/// Counts the bytes of files as those of their record, so that retention limits them.
+pub(super) async fn count_bytes(
+    connection: &mut PgConnection,
+    seq: i64,
+    size: i64,
+) -> Result<(), sqlx::Error> {
+    let record = sqlx::query(RECORD).bind(seq).persistent(false);
+    let Some(record) = record.fetch_optional(&mut *connection).await? else {
+        return Ok(());
+    };
+    let query = sqlx::query("UPDATE records SET bytes = bytes + $2 WHERE seq = $1").bind(seq);
+    let query = query.bind(size).persistent(false);
+    query.execute(&mut *connection).await?;
+    count_more_bytes(connection, DayKey::of(&record)?, size).await
+}

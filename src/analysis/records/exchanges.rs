@@ -1,0 +1,61 @@
+//! Reads by the identifier of an exchange (CONTRACT 48): the stored verdict on one of its messages, and the tools
+//! that were called in it.
+
+use super::Records;
+use super::queries::hide_chain;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::error::ApiError;
+use monitor_model::{Stage, stored_id};
+use monitor_store::{Exchange, RecordSummary, StoredRecord};
+
+/// The most parts of tool calls that are shown beside an exchange.
+const MOST_TOOL_PARTS: u32 = 100;
+
+/// A message of an exchange, as a caller names it.
+pub(crate) struct ExchangeName {
+    /// `additional_parameters.request_id`.
+    pub(crate) id: String,
+    pub(crate) stage: Stage,
+    /// None stands for the application that the token is bound to.
+    pub(crate) application_id: Option<String>,
+}
+
+impl Records {
+    /// The record of a message, if it has arrived and the caller may know of it.
+    pub(crate) async fn message_of(
+        &self,
+        caller: &Caller,
+        name: ExchangeName,
+    ) -> Result<RecordSummary, ApiError> {
+        let named = name.application_id.as_deref();
+        let application = self.application_cache.resolve(named, caller).await?;
+        let exchange = Exchange {
+            application_id: application.id,
+            id: stored_id(&name.id).into_owned(),
+            stage: name.stage,
+        };
+        let found = self.exchanges.message_of(&exchange).await?;
+        found.ok_or(ApiError::NotArrived)
+    }
+
+    /// The parts of tool calls in the exchange of a record that the caller may read, oldest first and without the
+    /// record itself.
+    pub(crate) async fn tool_calls(
+        &self,
+        caller: &Caller,
+        beside: &RecordSummary,
+    ) -> Result<Vec<StoredRecord>, ApiError> {
+        let Some(exchange) = &beside.exchange_id else {
+            return Ok(Vec::new());
+        };
+        let found = self
+            .exchanges
+            .tool_calls(beside.application_id, exchange, MOST_TOOL_PARTS);
+        let mut found = found.await?;
+        found.retain(|part| part.summary.id != beside.id);
+        for part in &mut found {
+            hide_chain(caller, part);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,158 @@
+//! Exchanges and the tools that are called in them (CONTRACT 48).
+
+use monitor_model::Stage;
+use monitor_store::{Erasure, Exchange, NewRecord, ToolCall};
+use support::bed::{Bed, MORNING_MS, everything};
+use uuid::Uuid;
+
+pub(crate) fn tool(call_id: &str) -> ToolCall {
+    ToolCall {
+        name: "найти\0".to_owned(),
+        call_id: call_id.to_owned(),
+    }
+}
+
+/// The arguments or the result of a tool call.
+fn part(bed: &Bed, stage: Stage, call_id: &str) -> NewRecord {
+    NewRecord {
+        stage,
+        tool: Some(tool(call_id)),
+        message: Some(format!("{stage:?} of {call_id}").into()),
+        ..bed.exchange("x\0")
+    }
+}
+
+fn side(bed: &Bed, id: &str, stage: Stage) -> Exchange {
+    Exchange {
+        application_id: bed.application,
+        id: id.to_owned(),
+        stage,
+    }
+}
+
+pub(crate) async fn a_tool_call_comes_back_beside_its_messages(bed: &Bed) {
+    let other = bed.add_application("other").await;
+    let mut answer = bed.exchange("x\0");
+    answer.stage = Stage::PostCall;
+    let prompt = bed.keep(bed.exchange("x\0")).await;
+    let mut ids = Vec::new();
+    for (stage, call) in [
+        (Stage::PostCall, "1"),
+        (Stage::PreCall, "1"),
+        (Stage::PostCall, "2\0"),
+    ] {
+        ids.push(bed.keep(part(bed, stage, call)).await);
+    }
+    let answer = bed.keep(answer).await;
+    bed.keep(bed.exchange("y")).await;
+    let foreign = NewRecord {
+        application_id: other,
+        ..part(bed, Stage::PreCall, "3")
+    };
+    bed.keep(foreign).await;
+    for (stage, id) in [(Stage::PreCall, prompt), (Stage::PostCall, answer)] {
+        let found = bed.store.message_of(&side(bed, "x\0", stage)).await;
+        let found = found.unwrap().unwrap();
+        assert_eq!((found.id, found.tool), (id, None));
+    }
+    let answer = bed.store.message_of(&side(bed, "y", Stage::PostCall)).await;
+    assert_eq!(answer.unwrap(), None);
+    let calls = bed.store.tool_calls(bed.application, "x\0", 10).await;
+    let calls = calls.unwrap();
+    let found: Vec<_> = calls.iter().map(|part| part.summary.id).collect();
+    assert_eq!(found, ids);
+    assert_eq!(calls[0].message.as_deref(), Some("PostCall of 1"));
+    assert_eq!(calls[2].summary.tool, Some(tool("2\0")));
+    let first = bed.store.tool_calls(bed.application, "x\0", 1).await;
+    assert_eq!(first.unwrap()[0].summary.id, ids[0]);
+    for id in ["y", "x", ""] {
+        let none = bed.store.tool_calls(bed.application, id, 10).await;
+        assert!(none.unwrap().is_empty(), "{id:?}");
+    }
+    let names: Vec<_> = bed
+        .all(everything())
+        .await
+        .iter()
+        .map(|record| record.name())
+        .collect();
+    let expected = [
+        "tool_result",
+        "user_prompt",
+        "llm_answer",
+        "tool_arguments",
+        "tool_result",
+        "tool_arguments",
+        "user_prompt",
+    ];
+    assert_eq!(names, expected);
+    let version = bed.store.application(bed.application).await.unwrap();
+    let version = version.unwrap().version;
+    let removed = bed.store.remove_application(bed.application, version).await;
+    removed.unwrap();
+    let none = bed.store.tool_calls(bed.application, "x\0", 10).await;
+    assert!(none.unwrap().is_empty());
+    let none = bed
+        .store
+        .message_of(&side(bed, "x\0", Stage::PreCall))
+        .await;
+    assert_eq!(none.unwrap(), None);
+}
+
+pub(crate) async fn a_part_of_a_tool_call_is_kept_once(bed: &Bed) {
+    let first = bed.store.insert(part(bed, Stage::PostCall, "1")).await;
+    let again = bed.store.insert(part(bed, Stage::PostCall, "1")).await;
+    assert_eq!(
+        first.unwrap().request_id,
+        again.unwrap().request_id,
+        "the first answer"
+    );
+    let mut tasks = Vec::new();
+    for number in 0..40 {
+        let record = part(bed, Stage::PreCall, &(number % 20).to_string());
+        let store = bed.store.clone();
+        tasks.push(tokio::spawn(async move { store.insert(record).await }));
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    assert_eq!(bed.all(everything()).await.len(), 21);
+    let alone = NewRecord {
+        exchange_id: None,
+        ..part(bed, Stage::PreCall, "1")
+    };
+    for _ in 0..2 {
+        let id = monitor_model::RecordId::random();
+        let mut record = alone.clone();
+        record.answer.request_id = id;
+        assert_eq!(bed.keep(record).await, id);
+    }
+}
+
+pub(crate) async fn tool_calls_of_a_removed_user_go_with_the_exchange(bed: &Bed) {
+    let mut prompt = bed.exchange("x\0");
+    prompt.user_id = Some("анна".to_owned());
+    bed.keep(prompt).await;
+    for number in 0..30 {
+        bed.keep(part(bed, Stage::PreCall, &number.to_string()))
+            .await;
+    }
+    let mut named = part(bed, Stage::PostCall, "own");
+    named.user_id = Some("борис".to_owned());
+    let stays = bed.keep(named).await;
+    let erasure = Erasure {
+        id: Uuid::new_v4(),
+        user_id: "анна".to_owned(),
+        application_id: None,
+        at_ms: MORNING_MS,
+    };
+    bed.store.add_tombstone(&erasure).await.unwrap();
+    let mut gone = 0;
+    loop {
+        match bed.store.erase_step(&erasure).await.unwrap().records {
+            0 => break,
+            records => gone += records,
+        }
+    }
+    assert_eq!(gone, 31);
+    assert_eq!(bed.ids(everything()).await, [stays]);
+}

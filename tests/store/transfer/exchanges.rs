@@ -1,0 +1,198 @@
+//! Tool calls, and files that wait for their message, on their way: both are there afterwards, and an older schema
+//! gets messages in place of the calls.
+
+use super::{arg, monitor};
+use monitor_model::{ApplicationId, Stage};
+use monitor_store::{
+    ApplicationStore as _, AttachTarget, Attached, Attachment, BlobStore, Exchange, Findings,
+    NewAttachment, NewRecord, PostgresStore, RecordFilter, Scanned, SqliteStore, Store, ToolCall,
+    WaitingLimits,
+};
+use std::path::Path;
+use support::bed::{add_application, answer};
+use support::postgres::Postgres;
+use support::stack::Folder;
+use tokio::runtime::Runtime;
+
+const EXCHANGE: &str = "обмен\0";
+
+fn record(application_id: ApplicationId, stage: Stage, tool: Option<&str>) -> NewRecord {
+    let tool = tool.map(|call_id| ToolCall {
+        name: "найти\0".to_owned(),
+        call_id: call_id.to_owned(),
+    });
+    NewRecord {
+        application_id,
+        stage,
+        exchange_id: Some(EXCHANGE.to_owned()),
+        tool,
+        user_id: None,
+        session_id: None,
+        created_at_ms: 1_790_000_000_000,
+        rules_version: Some(1),
+        inline_rules: None,
+        blocked: false,
+        message: None,
+        additional_parameters: serde_json::Map::new(),
+        chain: None,
+        answer: answer(),
+    }
+}
+
+/// A prompt with the parts of two tool calls, and a file that waits for the answer.
+async fn fill(data_dir: &Path) -> ApplicationId {
+    std::fs::create_dir_all(data_dir).unwrap();
+    let store = SqliteStore::open(&data_dir.join("monitor.db"))
+        .await
+        .unwrap();
+    let store: &dyn Store = &store;
+    let application = add_application(store, "first").await;
+    for (stage, tool) in [
+        (Stage::PreCall, None),
+        (Stage::PostCall, Some("1")),
+        (Stage::PreCall, Some("1")),
+        (Stage::PostCall, Some("2")),
+    ] {
+        store
+            .insert(record(application, stage, tool))
+            .await
+            .unwrap();
+    }
+    let blobs = BlobStore::local(&data_dir.join("blobs")).unwrap();
+    let mut upload = blobs.begin().await.unwrap();
+    upload.write(b"content".as_slice().into()).await.unwrap();
+    let received = upload.finish().await.unwrap();
+    let ticket = store.claim_blob(received.hash, received.size, 7).await;
+    blobs.keep(&received).await.unwrap();
+    blobs.discard(&received).await;
+    let exchange = Exchange {
+        application_id: application,
+        id: EXCHANGE.to_owned(),
+        stage: Stage::PostCall,
+    };
+    let limits = WaitingLimits {
+        files: 9,
+        bytes: 1 << 20,
+    };
+    let new = NewAttachment {
+        to: AttachTarget::Exchange(exchange, limits),
+        ticket: ticket.unwrap(),
+        attachment: Attachment {
+            hash: received.hash,
+            name: "имя\0.txt".to_owned(),
+            kind: "text/plain".to_owned(),
+            size: received.size,
+            kept: true,
+            findings: Findings {
+                scanned: Scanned::No,
+                extraction: None,
+                types: Vec::new(),
+            },
+            attached_at_ms: 5,
+        },
+    };
+    assert_eq!(store.attach(new).await.unwrap(), Attached::Waiting);
+    store.close().await;
+    application
+}
+
+/// Everything is there, a repeated part is known, and the file finds its answer.
+async fn check(store: &dyn Store, application: ApplicationId) {
+    let calls = store.tool_calls(application, EXCHANGE, 9).await.unwrap();
+    let found: Vec<_> = calls
+        .iter()
+        .map(|part| {
+            let tool = part.summary.tool.as_ref().unwrap();
+            assert_eq!(tool.name, "найти\0");
+            (part.summary.stage, tool.call_id.as_str())
+        })
+        .collect();
+    let expected = [
+        (Stage::PostCall, "1"),
+        (Stage::PreCall, "1"),
+        (Stage::PostCall, "2"),
+    ];
+    assert_eq!(found, expected);
+    let repeated = record(application, Stage::PreCall, Some("1"));
+    let repeated = store.insert(repeated).await.unwrap().request_id;
+    assert_eq!(repeated, calls[1].summary.id);
+    let answered = record(application, Stage::PostCall, None);
+    let answered = store.insert(answered).await.unwrap().request_id;
+    let seq = store.record(answered).await.unwrap().unwrap().summary.seq;
+    let files = store.attachments(seq).await.unwrap();
+    assert_eq!(files.len(), 1);
+    assert_eq!(files[0].name, "имя\0.txt");
+    assert!(store.unlinked_blobs(9).await.unwrap().is_empty());
+}
+
+async fn check_folder(data_dir: &Path, application: ApplicationId) {
+    let store = SqliteStore::open(&data_dir.join("monitor.db"))
+        .await
+        .unwrap();
+    check(&store, application).await;
+    Store::close(&store).await;
+}
+
+fn blobs(data_dir: &Path) -> usize {
+    let shards = std::fs::read_dir(data_dir.join("blobs")).unwrap();
+    shards
+        .map(|shard| std::fs::read_dir(shard.unwrap().path()).unwrap().count())
+        .sum()
+}
+
+#[test]
+fn tool_calls_and_files_that_wait_are_restored_and_an_older_schema_gets_messages() {
+    let (runtime, old, new) = (Runtime::new().unwrap(), Folder::new(), Folder::new());
+    let [from, to, older] = ["from", "to", "older"].map(|name| match name {
+        "from" => old.path().join(name),
+        _ => new.path().join(name),
+    });
+    let application = runtime.block_on(fill(&from));
+    let archive = old.path().join("backup");
+    monitor(&["backup", arg(&archive)], &from, None).done();
+    monitor(&["restore", arg(&archive)], &to, None).done();
+    assert_eq!(blobs(&to), 1);
+    runtime.block_on(check_folder(&to, application));
+    let before = (SqliteStore::SCHEMA - 1).to_string();
+    let args = ["restore", arg(&archive), "--schema", &before];
+    monitor(&args, &older, None).done();
+    runtime.block_on(async {
+        let store = SqliteStore::open(&older.join("monitor.db")).await.unwrap();
+        let all = RecordFilter {
+            limit: 9,
+            ..RecordFilter::default()
+        };
+        let all = Store::page(&store, &all).await.unwrap().records;
+        assert_eq!(all.len(), 4);
+        let alone = all.iter().filter(|record| record.exchange_id.is_none());
+        assert_eq!(alone.count(), 3);
+        assert!(all.iter().all(|record| record.tool.is_none()));
+        Store::close(&store).await;
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn tool_calls_and_files_that_wait_move_to_postgresql_and_back() {
+    let (runtime, old, new) = (Runtime::new().unwrap(), Folder::new(), Folder::new());
+    let (from, to) = (old.path().join("data"), new.path().join("data"));
+    let application = runtime.block_on(fill(&from));
+    let server = Postgres::start();
+    let [database, older] = [0, 1].map(|_| server.empty_database());
+    monitor(&["copy"], &from, Some(&database)).done();
+    let archive = old.path().join("backup");
+    monitor(&["backup", arg(&archive)], &from, Some(&database)).done();
+    runtime.block_on(async {
+        let store = PostgresStore::open(&database.settings()).await.unwrap();
+        check(&store, application).await;
+        Store::close(&store).await;
+    });
+    monitor(&["restore", arg(&archive)], &to, None).done();
+    runtime.block_on(check_folder(&to, application));
+    let before = (PostgresStore::SCHEMA - 1).to_string();
+    let folder = new.path().join("older");
+    let args = ["restore", arg(&archive), "--schema", &before];
+    monitor(&args, &folder, Some(&older)).done();
+    let alone = "SELECT count(*) FROM records WHERE exchange_id IS NULL";
+    assert_eq!(older.query(alone), "3");
+}
