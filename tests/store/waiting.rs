@@ -98,7 +98,7 @@ pub(crate) async fn a_file_waits_for_its_record_and_becomes_one_of_it(bed: &Bed)
         ..RetentionLimits::default()
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(gone.await.unwrap(), 2);
+    assert_eq!(gone.await.unwrap().records(), 2);
     assert_eq!(unlinked(bed).await, [file(1).hash, file(4).hash]);
     let again = attach_to(bed, prompt(bed, name), file(5)).await;
     assert_eq!(again, Attached::Waiting, "its record is gone");

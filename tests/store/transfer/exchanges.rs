@@ -4,9 +4,9 @@
 use super::{arg, monitor};
 use monitor_model::{ApplicationId, Stage};
 use monitor_store::{
-    ApplicationStore as _, AttachTarget, Attached, Attachment, BlobStore, Exchange, Findings,
-    NewAttachment, NewRecord, PostgresStore, RecordFilter, Scanned, SqliteStore, Store, ToolCall,
-    WaitingLimits,
+    AttachTarget, Attached, Attachment, BlobStore, Exchange, Findings, NewAttachment, NewRecord,
+    PostgresStore, RecordFilter, RecordStore as _, Scanned, SqliteStore, Store, StoreEngine as _,
+    ToolCall, WaitingLimits,
 };
 use std::path::Path;
 use support::bed::{add_application, answer};
@@ -130,7 +130,7 @@ async fn check_folder(data_dir: &Path, application: ApplicationId) {
         .await
         .unwrap();
     check(&store, application).await;
-    Store::close(&store).await;
+    store.close().await;
 }
 
 fn blobs(data_dir: &Path) -> usize {
@@ -162,12 +162,12 @@ fn tool_calls_and_files_that_wait_are_restored_and_an_older_schema_gets_messages
             limit: 9,
             ..RecordFilter::default()
         };
-        let all = Store::page(&store, &all).await.unwrap().records;
+        let all = store.page(&all).await.unwrap().records;
         assert_eq!(all.len(), 4);
         let alone = all.iter().filter(|record| record.exchange_id.is_none());
         assert_eq!(alone.count(), 3);
         assert!(all.iter().all(|record| record.tool.is_none()));
-        Store::close(&store).await;
+        store.close().await;
     });
 }
 
@@ -185,7 +185,7 @@ fn tool_calls_and_files_that_wait_move_to_postgresql_and_back() {
     runtime.block_on(async {
         let store = PostgresStore::open(&database.settings()).await.unwrap();
         check(&store, application).await;
-        Store::close(&store).await;
+        store.close().await;
     });
     monitor(&["restore", arg(&archive)], &to, None).done();
     runtime.block_on(check_folder(&to, application));
