@@ -341,11 +341,16 @@ impl ProxyHttp for Gateway {
         let answered = ctx.cut || has_begun(session);
         match answered {
             true => cut(session, ctx, error).await,
-            false => drop(respond::error(session, ctx, &failure).await),
+            false => {
+                // Pingora closes the connection of a call that failed on its way to the upstream, whatever is returned
+                // here (its `process_request`, 0.9.1): a client that was not told would send its next call into it.
+                session.set_keepalive(None);
+                drop(respond::error(session, ctx, &failure).await);
+            }
         }
         FailToProxy {
             error_code: ctx.status,
-            can_reuse_downstream: !ctx.cut && !answered && !failure.closes(),
+            can_reuse_downstream: false,
         }
     }
 

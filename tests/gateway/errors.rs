@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use support::assert_envelope;
 use support::fault::{refusing_address, unresolvable_host};
+use support::http::Conn;
 use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
 use support::stack::Stack;
 use support::upstream::{Upstream, response};
@@ -175,6 +176,32 @@ fn an_upstream_that_refuses_connections_gives_502() {
     // §7.2 row 502.
     let url = format!("http://{}", refusing_address());
     assert_unreachable(&Stack::gateway().env("UPSTREAM_URL", url).start());
+}
+
+#[test]
+fn a_connection_ends_behind_a_failed_call_only_where_its_answer_says_so() {
+    let url = format!("http://{}", refusing_address());
+    let stack = Stack::gateway().env("UPSTREAM_URL", url).start();
+    let mut kept = 0;
+    for request in Request::every_endpoint() {
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&request.bytes());
+        let answer = conn.response();
+        assert_eq!(answer.status(), 502, "{}", request.path());
+        if answer.head.header("connection") == Some("close") {
+            assert!(conn.is_closed(), "{}", request.path());
+            continue;
+        }
+        // A client may send its next call at any time.
+        std::thread::sleep(Duration::from_millis(50));
+        conn.send(&request.bytes());
+        assert_eq!(conn.response().status(), 502, "{}", request.path());
+        kept += 1;
+    }
+    assert!(
+        kept > 0,
+        "a chat completion is answered by the gateway, which keeps its connection"
+    );
 }
 
 #[test]
