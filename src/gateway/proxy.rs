@@ -338,9 +338,9 @@ impl ProxyHttp for Gateway {
     ) -> FailToProxy {
         let exhausted = ctx.exhausted.take().map(CallError::Overloaded);
         let failure = exhausted.unwrap_or_else(|| classify(error));
-        let answered = ctx.cut || has_begun(session);
+        let answered = ctx.cut || respond::has_begun(session);
         match answered {
-            true => cut(session, ctx, error).await,
+            true => respond::cut(session, ctx, error).await,
             false => {
                 // Pingora closes the connection of a call that failed on its way to the upstream, whatever is returned
                 // here (its `process_request`, 0.9.1): a client that was not told would send its next call into it.
@@ -362,23 +362,6 @@ impl ProxyHttp for Gateway {
     fn suppress_error_log(&self, _session: &Session, _ctx: &CallContext, _error: &Error) -> bool {
         true
     }
-}
-
-/// Whether the client has part of a final answer.
-fn has_begun(session: &Session) -> bool {
-    session
-        .response_written()
-        .is_some_and(|head| !head.status.is_informational())
-}
-
-/// Closes the connection, so that the client cannot take the incomplete answer for a complete one.
-async fn cut(session: &mut Session, ctx: &mut CallContext, error: &Error) {
-    ctx.outcome = match error.esource {
-        _ if ctx.cut => ctx.outcome,
-        ErrorSource::Downstream => Outcome::ClientGone,
-        _ => Outcome::UpstreamBroken,
-    };
-    session.shutdown().await;
 }
 
 fn unresolved() -> Box<Error> {

@@ -8,7 +8,7 @@ use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 use super::headers::{REQUEST_ID, X_ACCEL_BUFFERING, expects_continue, for_website};
 use crate::edge::cors;
 use crate::observe::events::{ConnectionEnded, Overloaded};
-use crate::observe::{EndReason, Metrics};
+use crate::observe::{EndReason, Metrics, Outcome};
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
@@ -18,6 +18,7 @@ use http::{HeaderValue, Version, header};
 use monitor_model::ErrorEnvelope;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
+use pingora_error::{Error, ErrorSource};
 use pingora_http::ResponseHeader;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -56,6 +57,23 @@ pub(crate) async fn error(
         discard(session, LINGER_BYTES).await;
     }
     Ok(())
+}
+
+/// Whether the client has part of a final answer.
+pub(super) fn has_begun(session: &ServerSession) -> bool {
+    session
+        .response_written()
+        .is_some_and(|head| !head.status.is_informational())
+}
+
+/// Closes the connection, so that the client cannot take the incomplete answer for a complete one.
+pub(super) async fn cut(session: &mut ServerSession, ctx: &mut CallContext, error: &Error) {
+    ctx.outcome = match error.esource {
+        _ if ctx.cut => ctx.outcome,
+        ErrorSource::Downstream => Outcome::ClientGone,
+        _ => Outcome::UpstreamBroken,
+    };
+    session.shutdown().await;
 }
 
 /// Counts and logs the failures that operators act on.
