@@ -1,7 +1,6 @@
-//! What is attached to and read of an exchange by its request_id, and the tools that are called in it, through the
-//! binary (CONTRACT 48).
+//! What is attached to and read of an exchange by its request_id, through the binary (CONTRACT 48).
 
-use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
+use crate::admin_world::{application, assert_refused, expect, token};
 use crate::attachments::{TEXT, blobs, keep_originals, multipart, send};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -12,7 +11,7 @@ use support::http::Response;
 use support::stack::{Folder, Stack};
 
 const PROMPTS: &str = "user_prompt_analysis";
-const ANSWERS: &str = "llm_response_analysis";
+pub(crate) const ANSWERS: &str = "llm_response_analysis";
 
 /// The path of a side of an exchange of the first application.
 fn by_request(stack: &Stack, side: &str, exchange: &str, what: &str) -> String {
@@ -56,15 +55,8 @@ fn verdict(stack: &Stack, side: &str, exchange: &str, key: &str) -> Response {
     stack.analysis(&by_request(stack, side, exchange, "check_blocking"), key)
 }
 
-#[track_caller]
-fn call_tool(stack: &Stack, body: Value) -> Value {
-    let response = post(stack, "/process_tool_call/", &body);
-    assert_eq!(response.status(), 200, "{}", response.text());
-    response.json()
-}
-
 /// An application that blocks, and keeps originals if it is told to.
-fn blocking(stack: &Stack, keeps_original: bool) -> String {
+pub(crate) fn blocking(stack: &Stack, keeps_original: bool) -> String {
     let policy = json!({"app_mode": "sync", "phrase": "No."});
     let rules = json!({"keep_original": keeps_original});
     let made = json!({"name": "blocking", "policy": policy, "rules": rules});
@@ -236,175 +228,4 @@ fn contract_48_a_stored_verdict_is_read_by_the_exchange() {
     let admin = json!({"name": "t", "scopes": ["admin"]});
     let (_, admin) = token(&stack, admin);
     assert_eq!(stack.analysis(&path(PROMPTS, "x"), &admin).status(), 403);
-}
-
-#[test]
-fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
-    let stack = Stack::all().start();
-    let id = blocking(&stack, true);
-    let message = json!({"application_id": id, "message": "ask the directory",
-        "additional_parameters": {"request_id": "x", "user_id": "u", "session_id": "s"}});
-    post(&stack, "/process_request", &message);
-    let body = |input: Value, result: Value| {
-        json!({"application_id": id, "tool_name": "send_mail", "tool_call_id": "call 1",
-            "tool_input": input, "tool_result": result,
-            "additional_parameters": {"request_id": "x"}})
-    };
-    // Escaped letters are letters.
-    let input = r#"{"to":"\u0061nna@example.org"}"#;
-    let before = call_tool(&stack, body(json!(input), Value::Null));
-    assert_eq!(before["tool_call_id"], "call 1");
-    assert_eq!(
-        (&before["flagged"], &before["blocked"], &before["result"]),
-        (&json!(true), &json!(true), &Value::Null)
-    );
-    let found = json!([{"type": "EMAILS", "count": 1}]);
-    assert_eq!(before["arguments"]["dataclean"]["types"], found);
-    let after = call_tool(
-        &stack,
-        body(
-            json!(input),
-            json!({"sent": ["b@example.org", "c@example.org"]}),
-        ),
-    );
-    assert_eq!(
-        after["arguments"]["request_id"],
-        before["arguments"]["request_id"]
-    );
-    assert_eq!(after["result"]["dataclean"]["types"][0]["count"], 2);
-    let again = call_tool(&stack, body(json!("other"), json!("other")));
-    assert_eq!(
-        again["result"], after["result"],
-        "a repeat is no second record"
-    );
-
-    let listed = records(&stack, &format!("application_id={id}&session_id=s"));
-    let names: Vec<_> = listed
-        .iter()
-        .map(|one| one["record"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["tool_result", "tool_arguments", "user_prompt"]);
-    for one in &listed[..2] {
-        assert_eq!(
-            one["tool"],
-            json!({"name": "send_mail", "call_id": "call 1"})
-        );
-        assert_eq!(
-            (&one["user_id"], &one["exchange_id"]),
-            (&json!("u"), &json!("x"))
-        );
-        assert_eq!(one["blocked"], true);
-    }
-    assert_eq!(listed[2]["tool"], Value::Null);
-    let arguments = record(&stack, &before["arguments"]["request_id"]);
-    assert_eq!(
-        arguments["message"],
-        "send_mail\n{\"to\":\"anna@example.org\"}"
-    );
-    let result = record(&stack, &after["result"]["request_id"]);
-    assert_eq!(
-        result["message"],
-        r#"{"sent":["b@example.org","c@example.org"]}"#
-    );
-    let answer = stack.analysis(
-        &format!("/{ANSWERS}/by_request/x/check_blocking?application_id={id}"),
-        KEY,
-    );
-    assert_refused(&answer, 404, "request_id");
-
-    let csv = stack.analysis(
-        &format!("/records/export?format=csv&application_id={id}"),
-        KEY,
-    );
-    assert!(
-        csv.text().contains(",send_mail,call 1\r\n"),
-        "{}",
-        csv.text()
-    );
-    let jsonl = stack.analysis(&format!("/records/export?application_id={id}"), KEY);
-    assert_eq!(
-        jsonl
-            .text()
-            .matches(r#""tool":{"name":"send_mail""#)
-            .count(),
-        2
-    );
-    let path = format!("/records?user_id=u&application_id={id}");
-    let erased = call(&stack, "DELETE", &path, Value::Null);
-    assert_eq!(erased.json()["records"], 3, "{}", erased.text());
-    assert!(records(&stack, &format!("application_id={id}")).is_empty());
-}
-
-#[test]
-fn contract_48_without_originals_a_tool_call_keeps_cleaned_texts_only() {
-    let stack = Stack::all().start();
-    let id = blocking(&stack, false);
-    let call = json!({"application_id": id, "func_name": "mail_anna@example.org",
-        "func_args": {"to": "b@example.org"}, "func_result": "sent to c@example.org",
-        "additional_parameters": {"tool_call_id": "7", "request_id": "x"}});
-    let told = call_tool(&stack, call);
-    assert_eq!(told["tool_call_id"], "7");
-    let listed = stack.analysis(&format!("/records/export?application_id={id}"), KEY);
-    let text = listed.text();
-    assert_eq!(text.lines().count(), 2);
-    assert!(!text.contains("@example.org"), "{text}");
-    assert!(text.contains("sent to [EMAILS]"), "{text}");
-}
-
-#[test]
-fn contract_48_mistakes_in_a_tool_call_are_named() {
-    let stack = Stack::all().start();
-    let id = stack.application_id();
-    let with = |change: Value| {
-        let mut body = json!({"application_id": id, "tool_name": "find"});
-        for (name, value) in change.as_object().unwrap() {
-            body[name] = value.clone();
-        }
-        body
-    };
-    for (change, words) in [
-        (json!({"tool_name": null}), "tool_name: missing"),
-        (json!({"tool_name": " "}), "tool_name: must be"),
-        (json!({"tool_name": 7}), "tool_name: must be"),
-        (json!({"tool_name": "n".repeat(257)}), "256 characters"),
-        (
-            json!({"func_name": "other"}),
-            "tool_name: is sent under two names",
-        ),
-        (
-            json!({"tool_input": "a", "func_args": "b"}),
-            "tool_input: is sent under two names",
-        ),
-        (json!({"tool_call_id": ""}), "tool_call_id: must be"),
-        (json!({"tool_call_id": "i".repeat(513)}), "512 bytes"),
-        (
-            json!({"additional_parameters": {"tool_call_id": 7}}),
-            "tool_call_id: must be",
-        ),
-        (json!({"additional_parameters": {"user_id": 7}}), "user_id"),
-        (
-            json!({"application_id": "x"}),
-            "application_id: must be a UUID",
-        ),
-    ] {
-        let refused = post(&stack, "/process_tool_call", &with(change));
-        assert_refused(&refused, 422, words);
-    }
-    assert_refused(
-        &post(&stack, "/process_tool_call", &json!([])),
-        422,
-        "object",
-    );
-    assert!(records(&stack, "").is_empty());
-    // Without an identifier each request is a call of its own.
-    let exchange = json!({"additional_parameters": {"request_id": "x"}});
-    let ids = [0, 1].map(|_| call_tool(&stack, with(exchange.clone()))["tool_call_id"].clone());
-    assert_ne!(ids[0], ids[1]);
-    assert_eq!(records(&stack, "").len(), 2);
-    let foreign = application(&stack, "foreign");
-    let made = json!({"name": "t", "scopes": ["ingest"], "application_id": foreign});
-    let (_, key) = token(&stack, made);
-    let path = ("POST", "/process_tool_call");
-    let refused = call_as(&key, &stack, path, with(json!({})));
-    assert_refused(&refused, 403, "application");
 }

@@ -35,3 +35,4 @@ mod remote_checks;
 mod replays;
 mod retention;
 mod token_sums;
+mod tool_calls;

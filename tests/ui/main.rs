@@ -12,6 +12,7 @@ mod browser;
 mod comfort;
 mod defence;
 mod documentation;
+mod exchanges;
 mod first_steps;
 mod limits;
 mod looks;

@@ -49,7 +49,7 @@ pub enum StoreError {
          the configuration ({setting})"
     )]
     NotEmpty {
-        /// The database.
+        /// The database that was to be filled: its folder or its address.
         place: String,
         /// What was found in it.
         what: &'static str,

@@ -13,7 +13,7 @@ const MOST_TOOL_PARTS: u32 = 100;
 
 /// A message of an exchange, as a caller names it.
 pub(crate) struct ExchangeName {
-    /// `additional_parameters.request_id`.
+    /// What its sender put into `additional_parameters.request_id`.
     pub(crate) id: String,
     pub(crate) stage: Stage,
     /// None stands for the application that the token is bound to.
@@ -38,8 +38,8 @@ impl Records {
         found.ok_or(ApiError::NotArrived)
     }
 
-    /// The parts of tool calls in the exchange of a record that the caller may read, oldest first and without the
-    /// record itself.
+    /// The parts of tool calls in the exchange of a record, oldest first: those that the caller may read, and not
+    /// the record itself.
     pub(crate) async fn tool_calls(
         &self,
         caller: &Caller,

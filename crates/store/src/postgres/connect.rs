@@ -16,7 +16,7 @@ const LONG_STATEMENT: &str = "60s";
 /// The same for a statement of a migration, and how long it waits for the migration of another server.
 const MIGRATION: &str = "30min";
 const MIGRATION_LOCK: &str = "60s";
-/// No limit.
+/// PostgreSQL takes zero for a statement that may run without a limit.
 const UNLIMITED: &str = "0";
 /// How long a statement waits for a lock that another transaction holds.
 const LOCK: &str = "5s";

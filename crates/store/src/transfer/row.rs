@@ -77,8 +77,8 @@ impl Row {
         value.unwrap_or(&Value::Null)
     }
 
-    /// Changes a record into one that a schema without tool calls holds: a part of one becomes a message of no
-    /// exchange.
+    /// Changes a record into one that a schema without tool calls holds: a part of a tool call becomes a message
+    /// without an exchange.
     pub(crate) fn become_message(&mut self) {
         if self.text("tool_name").is_none() {
             return;

@@ -6,7 +6,7 @@ use super::surrogates::replace_lone;
 use crate::analysis::api::extract::{Api, Ingester, body};
 use crate::analysis::api::response::{Outcome, ok_of};
 use crate::analysis::api::schemas;
-use crate::analysis::{Caller, Services};
+use crate::analysis::{ApiError, Caller, Services};
 use crate::fair_queue::{Urgency, heavy};
 use axum::extract::{Request, State};
 use monitor_model::{AnalysisResponse, DEFERRED_HEADER, Stage};
@@ -137,20 +137,35 @@ pub(crate) async fn response_override(
 }
 
 async fn process(services: &Services, caller: &Caller, call: Call, request: Request) -> Outcome {
-    let urgency = match request.headers().contains_key(DEFERRED_HEADER) {
+    let urgency = urgency(&request);
+    let parse = |bytes: &[u8]| process_body::parse(bytes, call.stage, call.rules, urgency);
+    let (parsed, length) = parsed(services, request, parse).await?;
+    let answer = services.ingest.process_for(caller, parsed).await?;
+    heavy(length, || ok_of(&answer, size(&answer)))
+}
+
+/// Whether its sender waits for the verdict.
+pub(super) fn urgency(request: &Request) -> Urgency {
+    match request.headers().contains_key(DEFERRED_HEADER) {
         true => Urgency::Deferred,
         false => Urgency::Awaited,
-    };
+    }
+}
+
+/// The body of a request as `parse` reads it, and its length. The bytes are gone before anything is analyzed.
+pub(super) async fn parsed<T>(
+    services: &Services,
+    request: Request,
+    parse: impl FnOnce(&[u8]) -> Result<T, ApiError>,
+) -> Result<(T, usize), ApiError> {
     let mut bytes = body::read(request, services.ingest.max_body()).await?;
     let length = bytes.len();
     let parse = || {
         replace_lone(&mut bytes);
-        process_body::parse(&bytes, call.stage, call.rules, urgency)
+        parse(&bytes)
     };
     let parsed = heavy(length, || services.ingest.timed_parse(parse))?;
-    drop(bytes);
-    let answer = services.ingest.process_for(caller, parsed).await?;
-    heavy(length, || ok_of(&answer, size(&answer)))
+    Ok((parsed, length))
 }
 
 /// About how many bytes an answer has, more rather than less: growing on the way would copy it.

@@ -1,15 +1,14 @@
 //! `POST /process_tool_call/` (CONTRACT 48): a tool's name, its arguments and, once it has answered, its result.
 
+use super::process::{parsed, urgency};
 use super::process_body::{application_id, fields, object, string};
-use super::surrogates::replace_lone;
 use crate::analysis::ApiError;
-use crate::analysis::api::extract::{Api, Ingester, body};
+use crate::analysis::api::extract::{Api, Ingester};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::ingest::tool_calls::{ToolCallInput, ToolCallVerdict};
-use crate::fair_queue::{Urgency, heavy};
 use axum::extract::{Request, State};
-use monitor_model::{DEFERRED_HEADER, LONGEST_ID};
+use monitor_model::LONGEST_ID;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -67,18 +66,8 @@ pub(crate) async fn process(
     Ingester(caller): Ingester,
     request: Request,
 ) -> Outcome {
-    let urgency = match request.headers().contains_key(DEFERRED_HEADER) {
-        true => Urgency::Deferred,
-        false => Urgency::Awaited,
-    };
-    let mut bytes = body::read(request, services.ingest.max_body()).await?;
-    let length = bytes.len();
-    let parse = || {
-        replace_lone(&mut bytes);
-        parse(&bytes)
-    };
-    let input = heavy(length, || services.ingest.timed_parse(parse))?;
-    drop(bytes);
+    let urgency = urgency(&request);
+    let (input, _) = parsed(&services, request, parse).await?;
     let verdict = services.ingest.process_tool_call(&caller, input, urgency);
     ok(&verdict.await?)
 }

@@ -19,8 +19,8 @@ impl SqliteStore {
     /// grows until the snapshot is closed.
     ///
     /// # Errors
-    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when this program has another
-    /// schema.
+    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when its schema is not that of
+    /// this program.
     pub async fn reader(path: &Path) -> Result<Box<dyn StoreReader>, StoreError> {
         Ok(Box::new(read::Reader::open(path).await?))
     }
