@@ -1,10 +1,9 @@
 //! The wire format of one call for several records (CONTRACT 39): NDJSON lines `{"stage","body"}` in the
 //! request, NDJSON lines `{"status",…}` in the answer, one per record in the same order.
 
-use super::record::Parameters;
 use super::{AnalyzerError, BatchResult, Record};
-use monitor_model::{AnalysisRequest, RecordId, Stage};
-use serde::{Deserialize, Serialize};
+use monitor_model::{RecordId, Stage};
+use serde::Deserialize;
 
 /// The response header of a backend that takes batches; its value is 1.
 pub(super) const OFFER: &str = "x-monitor-batch";
@@ -15,12 +14,6 @@ pub(super) const CONTENT_TYPE: &str = "application/x-ndjson";
 
 /// Bytes of a record beside its message in most calls: a hint for the buffer's capacity.
 pub(super) const OVERHEAD: usize = 640;
-
-#[derive(Serialize)]
-struct Line<'a> {
-    stage: &'static str,
-    body: AnalysisRequest<'a, Parameters<'a>>,
-}
 
 /// One line of the answer. The verdict itself is not read: the client has its answer already.
 #[derive(Deserialize)]
@@ -39,19 +32,15 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
     let length = |record: &&Record| OVERHEAD + record.message.len();
     let mut body = Vec::with_capacity(records.iter().map(length).sum());
     for record in records {
-        let line = Line {
-            stage: match record.stage {
-                Stage::PreCall => "pre",
-                Stage::PostCall => "post",
-            },
-            body: AnalysisRequest {
-                application_id: record.context.application_id.as_deref(),
-                message: &record.message,
-                additional_parameters: record.parameters(),
-            },
+        let stage: &[u8] = match record.stage {
+            Stage::PreCall => b"pre",
+            Stage::PostCall => b"post",
         };
-        serde_json::to_writer(&mut body, &line).ok()?;
-        body.push(b'\n');
+        for piece in [br#"{"stage":""#, stage, br#"","body":"#] {
+            body.extend_from_slice(piece);
+        }
+        record.write_request(&mut body).ok()?;
+        body.extend_from_slice(b"}\n");
     }
     Some(body)
 }
@@ -79,8 +68,52 @@ fn result(line: Option<&[u8]>) -> BatchResult {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::backend::RecordContext;
+    use monitor_model::{ExchangeId, Secret};
+    use std::sync::Arc;
+
+    fn record(message: &str, application: &str) -> Record {
+        Record {
+            stage: Stage::PreCall,
+            context: Arc::new(RecordContext {
+                exchange: ExchangeId(uuid::Uuid::nil()),
+                access_key: Secret::new("k"),
+                application_id: Some(application.to_owned()),
+                user_id: Some("u".to_owned()),
+                session_id: None,
+                trace: None,
+            }),
+            message: message.into(),
+            part_breaks: Vec::new(),
+            incomplete: false,
+            unchecked: false,
+            replaced: None,
+            failure: None,
+            files: None,
+            chain: None,
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_json_document_whatever_the_record_says() {
+        let said = "a \"quoted\" text\nwith \u{1} and \\ and \u{2028} of some length, so that it is written in runs";
+        let record = record(said, "not a uuid \"\n");
+        let lines = lines(&[&record, &record]).unwrap();
+        let lines = std::str::from_utf8(&lines).unwrap();
+        assert_eq!(lines.lines().count(), 2);
+        for line in lines.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["stage"], "pre");
+            let body = line["body"].as_object().unwrap();
+            assert_eq!(body["message"], said);
+            assert_eq!(body["application_id"], "not a uuid \"\n");
+            assert_eq!(body["additional_parameters"]["user_id"], "u");
+            assert_eq!(body.len(), 3);
+        }
+    }
 
     #[test]
     fn each_line_stands_for_its_own_record() {

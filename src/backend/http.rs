@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Request, Uri};
 use monitor_model::{
-    AnalysisRequest, AnalysisResponse, ApplicationId, DEFERRED_HEADER, GATEWAY_HEADER,
-    KEY_APPLICATION_HEADER, RecordId, Secret,
+    AnalysisResponse, ApplicationId, DEFERRED_HEADER, GATEWAY_HEADER, KEY_APPLICATION_HEADER,
+    RecordId, Secret,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -84,13 +84,10 @@ impl HttpAnalyzer {
     }
 
     fn request(&self, record: &Record) -> Result<Request<Body>, AnalyzerError> {
-        let asked = AnalysisRequest {
-            application_id: record.context.application_id.as_deref(),
-            message: &record.message,
-            additional_parameters: record.parameters(),
-        };
         let mut body = Vec::with_capacity(batch::OVERHEAD + record.message.len());
-        serde_json::to_writer(&mut body, &asked).map_err(|_| AnalyzerError::Refused(400))?;
+        record
+            .write_request(&mut body)
+            .map_err(|_| AnalyzerError::Refused(400))?;
         let uri = match record.stage {
             monitor_model::Stage::PreCall => &self.request_uri,
             monitor_model::Stage::PostCall => &self.response_uri,

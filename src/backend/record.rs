@@ -6,6 +6,7 @@ use crate::observe::trace::TraceContext;
 use monitor_model::{
     CHAIN_PARAMETER, Chain, ChainHash, ExchangeId, Identity, PART_BREAKS, RecordId, Secret, Stage,
 };
+use monitor_wire::json::write_string;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -138,6 +139,26 @@ impl Record {
     /// The parameters that are sent with the message.
     pub fn parameters(&self) -> Parameters<'_> {
         Parameters(self)
+    }
+
+    /// Writes the request for its analysis as JSON (§2.7). The application stands there as the client named it, a
+    /// UUID or not; left out when none is known (CONTRACT 7).
+    ///
+    /// # Errors
+    /// When the parameters cannot be written as JSON.
+    pub fn write_request(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+        out.push(b'{');
+        if let Some(application) = &self.context.application_id {
+            out.extend_from_slice(br#""application_id":"#);
+            write_string(application, out);
+            out.push(b',');
+        }
+        out.extend_from_slice(br#""message":"#);
+        write_string(&self.message, out);
+        out.extend_from_slice(br#","additional_parameters":"#);
+        serde_json::to_writer(&mut *out, &self.parameters())?;
+        out.push(b'}');
+        Ok(())
     }
 
     /// The same as a map.

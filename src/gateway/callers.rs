@@ -125,7 +125,7 @@ async fn recognize(
             let remembered = snapshot.accepted_keys.remembers(key, Instant::now());
             remembered.unwrap_or(answer)
         }
-        Recognition::Known | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
+        Recognition::Known | Recognition::KnownFor(_) => {
             note_accepted(snapshot, key, answer);
             answer
         }

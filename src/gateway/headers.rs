@@ -184,9 +184,15 @@ fn removed(headers: &HeaderMap, also: fn(&HeaderName) -> bool) -> Vec<HeaderName
     headers.keys().filter(is_removed).cloned().collect()
 }
 
-/// Headers that `Connection` lists, except those that removing would break the call.
+/// Headers that `Connection` lists, except those that say what the body is or who calls.
 fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
-    const KEPT: [HeaderName; 4] = [AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH, HOST];
+    const KEPT: [HeaderName; 5] = [
+        AUTHORIZATION,
+        CONTENT_ENCODING,
+        CONTENT_TYPE,
+        CONTENT_LENGTH,
+        HOST,
+    ];
     let lists = headers
         .get_all(CONNECTION)
         .iter()

@@ -47,18 +47,6 @@ impl Stage {
     }
 }
 
-/// §2.7. The gateway writes it, the backend reads it field by field to name what is wrong.
-#[derive(Clone, Debug, Serialize)]
-pub struct AnalysisRequest<'a, P> {
-    /// As the client named it, a UUID or not; left out when none is known (CONTRACT 7).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub application_id: Option<&'a str>,
-    /// The user's message or the model's answer.
-    pub message: &'a str,
-    /// user_id, session_id, request_id and whatever else the caller tracks.
-    pub additional_parameters: P,
-}
-
 /// How far the analysis came (§2.9 `status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

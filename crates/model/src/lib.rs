@@ -16,9 +16,8 @@ mod stored_id;
 mod warning;
 
 pub use analysis::{
-    AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
-    GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
-    TypeCount,
+    AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport,
+    PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport, TypeCount,
 };
 pub use categories::CATEGORY_NAMES;
 pub use chain::{CHAIN_PARAMETER, Chain, ChainHash, Identity};

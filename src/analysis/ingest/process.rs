@@ -88,8 +88,8 @@ impl Ingest {
         Ok((answer, durable))
     }
 
-    /// Whether messages of this access key and application would be taken. Gives the application of a message
-    /// that names none, if the access key has one.
+    /// Whether messages of this access key and application would be taken. Gives the application that the access
+    /// key is bound to.
     ///
     /// # Errors
     /// [`ApiError`]: token, scope, application, store.
@@ -99,13 +99,10 @@ impl Ingest {
         application_id: Option<&str>,
     ) -> Result<Option<ApplicationId>, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
-        match application_id {
-            Some(_) => {
-                self.applications.resolve(application_id, &caller).await?;
-                Ok(None)
-            }
-            None => caller.narrow(None),
+        if application_id.is_some() {
+            self.applications.resolve(application_id, &caller).await?;
         }
+        caller.narrow(None)
     }
 
     /// As [`Ingest::process`], for a caller whose token was checked.

@@ -56,7 +56,11 @@ fn extension_and_hop_by_hop_headers_are_removed_in_both_spellings_and_the_rest_s
         ("X-Monitor-Api-Key", "k"),
         ("x_session_id", "s"),
         ("x-attached_files", "[]"),
-        ("Connection", "close, X-Custom, authorization"),
+        (
+            "Connection",
+            "close, X-Custom, authorization, content-encoding",
+        ),
+        ("Content-Encoding", "br"),
         ("X-Custom", "1"),
         ("Authorization", "Bearer up"),
         ("Expect", "100-continue"),
@@ -71,6 +75,7 @@ fn extension_and_hop_by_hop_headers_are_removed_in_both_spellings_and_the_rest_s
     let kept = [
         "a_b",
         "authorization",
+        "content-encoding",
         "content-length",
         "host",
         "te-x",

@@ -139,9 +139,9 @@ impl<'a> Chat<'a> {
     }
 
     fn views(&self, name: &'a str) -> impl Iterator<Item = View<'a>> + 'a {
-        let body = self.body;
+        let Self { body, scan } = *self;
         self.members(name)
-            .map(move |member| View::new(body, member.value))
+            .map(move |member| scan.view(body, member.value))
     }
 }
 

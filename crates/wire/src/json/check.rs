@@ -1,6 +1,7 @@
 //! The strict grammar of RFC 8259, one value at a time, without recursion. `scan` records the positions.
 
 use super::kind::Kind;
+use super::long_strings::{self, LongStrings};
 use super::text::plain_len;
 use std::fmt;
 
@@ -107,11 +108,21 @@ impl Nesting {
 pub(super) struct Checker<'a> {
     bytes: &'a [u8],
     at: usize,
+    long_strings: LongStrings,
 }
 
 impl<'a> Checker<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self {
+            bytes,
+            at: 0,
+            long_strings: LongStrings::new(),
+        }
+    }
+
+    /// The long strings that it has passed.
+    pub(super) fn into_long_strings(self) -> LongStrings {
+        self.long_strings
     }
 
     pub(super) fn at(&self) -> usize {
@@ -234,12 +245,14 @@ impl<'a> Checker<'a> {
     /// A string from its opening to behind its closing quote.
     #[inline]
     fn string(&mut self) -> Result<(), SyntaxError> {
+        let start = self.at;
         self.at += 1;
         loop {
             self.at += plain_len(&self.bytes[self.at..]);
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
+                    long_strings::note(&mut self.long_strings, start..self.at);
                     return Ok(());
                 }
                 Some(b'\\') => self.escape()?,

@@ -84,16 +84,29 @@ pub fn each_literal(body: &[u8], mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// Writes a text as the inside of a JSON string.
+/// Writes a text as a JSON string, quotes included.
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    escape_into(text, out);
+    out.push(b'"');
+}
+
+/// Writes a text as the inside of a JSON string: runs that stand for themselves at once.
 pub fn escape_into(text: &str, out: &mut Vec<u8>) {
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend([b'\\', letter as u8]),
-            '\n' => out.extend(b"\\n"),
-            '\r' => out.extend(b"\\r"),
-            '\t' => out.extend(b"\\t"),
-            '\0'..='\u{1f}' => out.extend(format!("\\u{:04x}", u32::from(letter)).bytes()),
-            _ => out.extend(letter.encode_utf8(&mut [0; 4]).bytes()),
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, tail) = rest.split_at(plain_len(rest));
+        out.extend_from_slice(plain);
+        let Some((special, tail)) = tail.split_first() else {
+            return;
+        };
+        rest = tail;
+        match special {
+            b'"' | b'\\' => out.extend([b'\\', *special]),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            control => out.extend(format!("\\u{control:04x}").bytes()),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::check::{Checker, SyntaxError, SyntaxKind};
 use super::kind::Kind;
+use super::long_strings::LongStrings;
 use super::name::{is_exactly, is_in_any_case};
 use super::view::View;
 use std::ops::Range;
@@ -29,6 +30,7 @@ pub struct Scan {
     members: Vec<Member>,
     /// Where the first member stands whose span was not kept.
     unkept: Option<usize>,
+    long_strings: LongStrings,
 }
 
 impl Scan {
@@ -46,11 +48,13 @@ impl Scan {
     /// an object. `body` is the scanned one.
     pub fn members<'a>(&'a self, body: &'a [u8]) -> impl Iterator<Item = Member> + 'a {
         let unkept = self.unkept.into_iter().flat_map(move |at| {
-            View::members_from(body, at).map(|(key, value)| Member {
-                kind: View::new(body, value.clone()).kind(),
-                key,
-                value,
-            })
+            self.view(body, 0..body.len())
+                .members_from(at)
+                .map(|(key, value)| Member {
+                    kind: View::new(body, value.clone()).kind(),
+                    key,
+                    value,
+                })
         });
         self.members.iter().cloned().chain(unkept)
     }
@@ -71,6 +75,11 @@ impl Scan {
         name: &'a str,
     ) -> impl Iterator<Item = Member> + 'a {
         self.members_whose_name(body, move |token| is_in_any_case(token, name))
+    }
+
+    /// The value at `span` of `body`, which is the scanned one.
+    pub(super) fn view<'a>(&'a self, body: &'a [u8], span: Range<usize>) -> View<'a> {
+        View::of_scanned(body, span, &self.long_strings)
     }
 
     fn members_whose_name<'a>(
@@ -104,16 +113,20 @@ pub fn scan(body: &[u8]) -> Result<Scan, SyntaxError> {
         });
     }
     let mut checker = Checker::new(body);
-    let found = match checker.peek_token() {
+    let mut found = match checker.peek_token() {
         Some(b'{') => object(&mut checker)?,
         _ => Scan {
             kind: checker.value()?,
             members: Vec::new(),
             unkept: None,
+            long_strings: LongStrings::new(),
         },
     };
     match checker.peek_token() {
-        None => Ok(found),
+        None => {
+            found.long_strings = checker.into_long_strings();
+            Ok(found)
+        }
         Some(_) => Err(checker.error(SyntaxKind::TrailingData)),
     }
 }
@@ -123,6 +136,7 @@ fn object(checker: &mut Checker<'_>) -> Result<Scan, SyntaxError> {
         kind: Kind::Object,
         members: Vec::with_capacity(16),
         unkept: None,
+        long_strings: LongStrings::new(),
     };
     checker.advance(1);
     if checker.peek_token() == Some(b'}') {

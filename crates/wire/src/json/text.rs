@@ -16,6 +16,17 @@ pub(super) fn plain_len(bytes: &[u8]) -> usize {
         }
         rest = tail;
     }
+    let mut blocks = 0;
+    while let Some((block, tail)) = rest.split_first_chunk::<64>() {
+        if !is_plain_block(block) {
+            break;
+        }
+        rest = tail;
+        blocks += 1;
+        if blocks == SHORT_BLOCKS {
+            return bytes.len() - rest.len() + plain_len_of_many(rest);
+        }
+    }
     while let Some((block, tail)) = rest.split_first_chunk::<16>() {
         if !is_plain_block(block) {
             break;
@@ -32,13 +43,41 @@ pub(super) fn plain_len(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + end.unwrap_or(rest.len())
 }
 
+/// Blocks after which a string counts as long.
+const SHORT_BLOCKS: usize = 4;
+/// What is searched at once: both passes over it find it in the nearest cache, and a control character behind
+/// every few bytes costs no more than this much.
+const WINDOW: usize = 1024;
+
+/// The same for a long string: the end is searched with the widest registers that the machine has, and a second
+/// pass, which the compiler turns into vector code, looks for control characters before it.
+#[inline(never)]
+fn plain_len_of_many(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    for window in bytes.chunks(WINDOW) {
+        let end = memchr::memchr2(b'"', b'\\', window);
+        let before = window
+            .get(..end.unwrap_or(window.len()))
+            .unwrap_or_default();
+        if before.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20 {
+            let control = before.iter().position(|&byte| byte < 0x20);
+            return at + control.unwrap_or(before.len());
+        }
+        at += before.len();
+        if end.is_some() {
+            break;
+        }
+    }
+    at
+}
+
 fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 // Without a branch per byte, so that the compiler turns it into vector code.
 #[inline]
-fn is_plain_block(block: &[u8; 16]) -> bool {
+fn is_plain_block<const N: usize>(block: &[u8; N]) -> bool {
     let mut special = 0u8;
     for &byte in block {
         special |= u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
@@ -223,7 +262,7 @@ mod tests {
 
     #[test]
     fn plain_bytes_end_at_the_first_special_one_wherever_it_stands() {
-        for len in 0..200 {
+        for len in (0..200).chain([1023, 1100, 1192, 1193, 2300]) {
             for special in [b'"', b'\\', 0u8, 0x1f, b'\n'] {
                 for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
                     let mut bytes = vec![filler; len];

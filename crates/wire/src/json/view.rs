@@ -2,6 +2,7 @@
 //! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
 
 use super::kind::Kind;
+use super::long_strings;
 use super::name::{is_exactly, is_in_any_case};
 use super::text::{plain_len, unescape};
 use std::borrow::Cow;
@@ -19,14 +20,26 @@ pub(crate) struct View<'a> {
     bytes: &'a [u8],
     /// The offset of its first byte in the body that the outermost view looks at.
     at: usize,
+    /// Those of the body.
+    long_strings: &'a [Range<usize>],
 }
 
 impl<'a> View<'a> {
     /// The value at `span` of `body`.
     pub(crate) fn new(body: &'a [u8], span: Range<usize>) -> Self {
+        Self::of_scanned(body, span, &[])
+    }
+
+    /// The same, with the long strings that the scan of the body found.
+    pub(super) fn of_scanned(
+        body: &'a [u8],
+        span: Range<usize>,
+        long_strings: &'a [Range<usize>],
+    ) -> Self {
         Self {
             at: span.start,
             bytes: body.get(span).unwrap_or_default(),
+            long_strings,
         }
     }
 
@@ -35,6 +48,7 @@ impl<'a> View<'a> {
         Self {
             at: self.at + span.start,
             bytes: self.bytes.get(span).unwrap_or_default(),
+            long_strings: self.long_strings,
         }
     }
 
@@ -65,9 +79,9 @@ impl<'a> View<'a> {
         (self.kind() == Kind::String).then(|| unescape(self.bytes))
     }
 
-    /// Spans of names and values inside `bytes` from `at` on, which is behind a `{` or a comma.
-    pub(super) fn members_from(bytes: &'a [u8], at: usize) -> Members<'a> {
-        Members(Cursor { bytes, at })
+    /// Spans of names and values from `at` on, which is behind a `{` or a comma.
+    pub(super) fn members_from(self, at: usize) -> Members<'a> {
+        Members(Cursor { view: self, at })
     }
 
     /// The members of an object in order; none for anything else.
@@ -77,7 +91,7 @@ impl<'a> View<'a> {
         } else {
             self.bytes.len()
         };
-        Self::members_from(self.bytes, first).map(move |(key, value)| NamedView {
+        self.members_from(first).map(move |(key, value)| NamedView {
             key: self.bytes.get(key).unwrap_or_default(),
             value: self.inner(value),
         })
@@ -116,7 +130,7 @@ impl<'a> View<'a> {
         Elements {
             array: self,
             cursor: Cursor {
-                bytes: self.bytes,
+                view: self,
                 at: first,
             },
         }
@@ -145,7 +159,7 @@ impl<'a> View<'a> {
                 continue;
             }
             let mut folded = F::default();
-            let mut members = Self::members_from(self.bytes, start + 1);
+            let mut members = self.members_from(start + 1);
             for (key, value) in members.by_ref() {
                 let token = self.bytes.get(key).unwrap_or_default();
                 if is_in_any_case(token, name) {
@@ -202,13 +216,13 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 struct Cursor<'a> {
-    bytes: &'a [u8],
+    view: View<'a>,
     at: usize,
 }
 
 impl Cursor<'_> {
     fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+        self.view.bytes.get(self.at).copied()
     }
 
     fn skip_separators(&mut self) {
@@ -254,8 +268,17 @@ impl Cursor<'_> {
     }
 
     fn skip_string(&mut self) {
+        let View {
+            bytes,
+            at,
+            long_strings,
+        } = self.view;
+        if let Some(end) = long_strings::end_of(long_strings, at + self.at) {
+            self.at = (end - at).min(bytes.len());
+            return;
+        }
         self.at += 1;
-        while let Some(rest) = self.bytes.get(self.at..) {
+        while let Some(rest) = bytes.get(self.at..) {
             let plain = plain_len(rest);
             match rest.get(plain) {
                 Some(b'"') => {
@@ -267,7 +290,7 @@ impl Cursor<'_> {
                 None => break,
             }
         }
-        self.at = self.bytes.len();
+        self.at = bytes.len();
     }
 }
 
