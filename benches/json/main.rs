@@ -1,7 +1,10 @@
 //! MB/s of the byte-exact scanner on chat bodies (CONTRACT 1), beside `serde_json` reading the same
 //! bytes to their end and building nothing. The two do not do the same work: `IgnoredAny` finds no
-//! text and leaves UTF-8 unchecked. Run: `cargo bench --bench json [-- quick]`.
+//! text and leaves UTF-8 unchecked. Then of what a record takes: the scan and the prompt's text
+//! together, and a text written as a JSON string, beside `serde_json` writing it.
+//! Run: `cargo bench --bench json [-- quick]`.
 
+use monitor_wire::json::{self, Chat};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -26,31 +29,72 @@ fn main() {
             sample: Duration::from_millis(2),
         }
     };
-    println!("| body | scan MB/s | serde_json MB/s | ratio |\n|---|---:|---:|---:|");
-    for (name, bytes) in [("1 KiB", 1 << 10), ("1 MiB", 1 << 20)] {
-        let body = bench_support::body::chat(bytes, false);
-        let (scan, serde) = compare(&body, &scale);
-        println!("| {name} | {scan:.0} | {serde:.0} | {:.2} |", scan / serde);
+    println!(
+        "| body | scan MB/s | serde_json MB/s | ratio | scan and prompt MB/s | write MB/s | serde_json MB/s |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|");
+    for (name, body) in bodies() {
+        let rates = rates(&body, &scale);
+        let [scan, skip, prompt, write, serde] = rates;
+        println!(
+            "| {name} | {scan:.0} | {skip:.0} | {:.2} | {prompt:.0} | {write:.0} | {serde:.0} |",
+            scan / skip
+        );
     }
     println!("\nMedians of {} interleaved samples.", scale.samples);
 }
 
-/// Median MB/s of both, sampled by turns.
-fn compare(body: &[u8], scale: &Scale) -> (f64, f64) {
-    let (mut scan, mut serde) = (Vec::new(), Vec::new());
+/// Chat bodies: a short and a long text, and one with an image.
+fn bodies() -> Vec<(&'static str, Vec<u8>)> {
+    let image = "iVBORw0KGgoAAAANSUhEUgAA".repeat((1 << 20) / 24);
+    let image = serde_json::json!({"model": "m", "messages": [{"role": "user", "content": [
+        {"type": "text", "text": "What is in this picture?"},
+        {"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}},
+    ]}]});
+    vec![
+        ("1 KiB", bench_support::body::chat(1 << 10, false)),
+        ("1 MiB", bench_support::body::chat(1 << 20, false)),
+        ("1 MiB, an image", image.to_string().into_bytes()),
+    ]
+}
+
+/// Median MB/s of everything that is compared, sampled by turns.
+fn rates(body: &[u8], scale: &Scale) -> [f64; 5] {
+    let text = String::from_utf8_lossy(body);
+    let mut out = Vec::with_capacity(2 * body.len());
+    let mut samples: [Vec<f64>; 5] = Default::default();
     for _ in 0..scale.samples {
-        scan.push(rate(body, scale.sample, |body| {
-            black_box(monitor_wire::json::scan(black_box(body))).is_ok()
-        }));
-        serde.push(rate(body, scale.sample, |body| {
-            serde_json::from_slice::<serde::de::IgnoredAny>(black_box(body)).is_ok()
-        }));
+        let rates = [
+            rate(body, scale.sample, |body| {
+                black_box(json::scan(black_box(body))).is_ok()
+            }),
+            rate(body, scale.sample, |body| {
+                serde_json::from_slice::<serde::de::IgnoredAny>(black_box(body)).is_ok()
+            }),
+            rate(body, scale.sample, |body| {
+                let scan = json::scan(black_box(body));
+                let prompt = scan.map(|scan| Chat::read(body, &scan).prompt(&[]));
+                black_box(prompt).is_ok()
+            }),
+            rate(body, scale.sample, |_| {
+                out.clear();
+                json::write_string(black_box(&text), &mut out);
+                !black_box(&out).is_empty()
+            }),
+            rate(body, scale.sample, |_| {
+                out.clear();
+                serde_json::to_writer(&mut out, black_box(&*text)).is_ok()
+            }),
+        ];
+        for (samples, rate) in samples.iter_mut().zip(rates) {
+            samples.push(rate);
+        }
     }
-    (median(scan), median(serde))
+    samples.map(median)
 }
 
 /// MB/s of one sample; the clock is read once per batch, so that it costs nothing at 1 KiB.
-fn rate(body: &[u8], sample: Duration, check: impl Fn(&[u8]) -> bool) -> f64 {
+fn rate(body: &[u8], sample: Duration, mut check: impl FnMut(&[u8]) -> bool) -> f64 {
     let batch = (1 << 18) / body.len() + 1;
     let begin = Instant::now();
     let mut checked = 0;

@@ -13,8 +13,9 @@ use http::{HeaderMap, HeaderValue, Method};
 const LONGEST_LIST: usize = 4 << 10;
 /// How long a browser may keep the answer to a preflight: a change of the list is in force after that.
 const MAX_AGE: &str = "600";
-/// What a page may read of an answer's head, besides what every page may.
-const EXPOSED: &str = "x-request-id, x-monitor-replaced, retry-after, etag, content-disposition";
+/// What a page may read of an answer's head: all of it, that of a model server included. No credentials of the browser
+/// go along, so `*` counts (Fetch standard, 3.3.5).
+const EXPOSED: &str = "*";
 /// Headers of an upstream's answer that give way to those of the settings.
 pub(crate) const OWN: [HeaderName; 3] = [
     ACCESS_CONTROL_ALLOW_ORIGIN,
