@@ -105,6 +105,40 @@ fn contract_23_a_wrong_bit_in_a_segment_costs_the_record_it_is_in_and_is_said() 
 }
 
 #[test]
+fn contract_23_a_segment_that_was_cut_short_is_said_wherever_it_ends() {
+    let upstream = Upstream::ok();
+    // Nothing, within the file's header, behind it, within a frame, all but a byte.
+    for left in [
+        0,
+        100,
+        512,
+        FILE_HEADER - 1,
+        FILE_HEADER,
+        FILE_HEADER + 300,
+        usize::MAX,
+    ] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let path = left_behind(&upstream, &backend, &folder);
+        let bytes = std::fs::read(&path).unwrap();
+        let left = left.min(bytes.len() - 1);
+        std::fs::write(&path, &bytes[..left]).unwrap();
+        let whole = frames(&bytes)
+            .iter()
+            .filter(|frame| frame.end <= left)
+            .count();
+        let stack = delivered(&upstream, &backend, &folder);
+        assert_eq!(stored(&backend).len(), whole, "{left}");
+        let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+        assert_eq!(lost, 1.0, "{left}: at least one is counted");
+        let said = stack.stderr();
+        assert!(
+            said.contains("1 records lost in damaged parts"),
+            "{left}: {said}"
+        );
+    }
+}
+
+#[test]
 fn contract_23_a_segment_of_the_last_release_is_delivered_and_a_wrong_bit_there_costs_its_record() {
     let upstream = Upstream::ok();
     // The last release may have met the damage itself and kept the file.

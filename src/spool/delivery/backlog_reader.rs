@@ -6,6 +6,7 @@ use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::core::SpoolCore;
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
+use crate::spool::frames::file_format::Format;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::salvage;
 use crate::spool::segment::{self, SegmentId};
@@ -142,7 +143,7 @@ impl BacklogReader {
         match stopped {
             Ok(NextFrame::End | NextFrame::Whole(_)) => Reached::End,
             // Versions up to 4.1 left the last write of a process that was killed as it was. The start cuts off others.
-            Ok(NextFrame::Torn(_)) if !self.has_ordinals() => Reached::End,
+            Ok(NextFrame::Torn(_)) if self.format() == Some(Format::First) => Reached::End,
             Ok(NextFrame::Torn(at)) => Reached::Damage(at..end),
             Ok(NextFrame::Damaged(place)) => self.salvage(segment, place, end),
             Err(error) => {
@@ -152,9 +153,12 @@ impl BacklogReader {
         }
     }
 
+    fn format(&self) -> Option<Format> {
+        self.open.as_ref().map(|open| open.reader.format())
+    }
+
     fn has_ordinals(&self) -> bool {
-        let has = |open: &OpenSegment| open.reader.format().has_ordinals();
-        self.open.as_ref().is_none_or(has)
+        self.format().is_none_or(Format::has_ordinals)
     }
 
     /// Where frames do not tell which of them are acknowledged, all that follow damage are put back into the spool

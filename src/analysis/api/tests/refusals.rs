@@ -4,6 +4,7 @@ use super::{MAX_BODY, World};
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::{BodyExt, Full};
+use monitor_model::{ApplicationId, Secret};
 use monitor_store::Scope;
 use serde_json::json;
 
@@ -31,6 +32,22 @@ async fn a_token_that_is_missing_or_unknown_gives_401() {
         answer.assert_envelope(401);
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
     }
+}
+
+#[tokio::test]
+async fn a_gateway_learns_the_application_of_a_key_whether_the_call_names_it_or_not() {
+    // CONTRACT 44: whose share a call counts on follows from it.
+    let world = World::new().await;
+    let own = world.first.application_id;
+    let bound = Secret::new(world.token(&[Scope::Ingest], true).await);
+    let free = Secret::new(world.token(&[Scope::Ingest], false).await);
+    let ingest = &world.services.ingest;
+    let (named, other) = (own.to_string(), ApplicationId::random().to_string());
+    for named in [None, Some(named.as_str())] {
+        assert_eq!(ingest.recognize(&bound, named).await.unwrap(), Some(own));
+        assert_eq!(ingest.recognize(&free, named).await.unwrap(), None);
+    }
+    assert!(ingest.recognize(&bound, Some(&other)).await.is_err());
 }
 
 #[tokio::test]
