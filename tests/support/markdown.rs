@@ -31,7 +31,7 @@ pub fn wrapped(text: &str) -> String {
     let mut page = String::new();
     for line in text.lines() {
         is_code ^= line.starts_with("```");
-        if is_code || line.starts_with(['|', '#', '!', '<', '`']) {
+        if is_code || line.starts_with(['|', '#', '!', '<']) {
             page.push_str(line);
         } else {
             wrap(line, &mut page);

@@ -14,7 +14,7 @@ pub struct RetentionLimits {
     pub days: Option<u32>,
     /// Number of records in the store, or of the application.
     pub rows: Option<u64>,
-    /// Bytes of their texts and lists together.
+    /// Bytes of their texts, lists and files together.
     pub bytes: Option<u64>,
 }
 

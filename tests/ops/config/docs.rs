@@ -64,10 +64,8 @@ fn settings() -> String {
         page.push_str(
             "\n| Key | Default | Variable | Read by | Meaning |\n|---|---|---|---|---|\n",
         );
-        let mut before: Option<&Entry> = None;
         for entry in &entries {
-            page.push_str(&row(entry, before));
-            before = Some(entry);
+            page.push_str(&row(entry));
         }
         for entry in &entries {
             if let Some(example) = entry.example() {
@@ -82,7 +80,7 @@ fn settings() -> String {
     page
 }
 
-fn row(entry: &Entry, before: Option<&Entry>) -> String {
+fn row(entry: &Entry) -> String {
     let variable = env::VARIABLES
         .iter()
         .find(|variable| variable.key_in(Role::All) == Some(&entry.key));
@@ -101,10 +99,6 @@ fn row(entry: &Entry, before: Option<&Entry>) -> String {
             roles.push(name);
         }
     }
-    let meaning = match before {
-        Some(before) if entry.comment.is_empty() => format!("Together with `{}`.", before.key),
-        _ => entry.meaning(),
-    };
     // The table of variables has the program's own default; the file may name another value and say so.
     let own = variable
         .map(|variable| variable.default)
@@ -115,7 +109,7 @@ fn row(entry: &Entry, before: Option<&Entry>) -> String {
         "| `{}` | `{default}` | {variable} | {} | {} |\n",
         entry.key,
         roles.join(", "),
-        meaning.replace('|', "\\|")
+        entry.meaning().replace('|', "\\|")
     )
 }
 

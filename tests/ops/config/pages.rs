@@ -1,5 +1,5 @@
-//! The pages of the documentation, held to what they name: links and anchors lead somewhere, and the tests
-//! that a promise rests on exist.
+//! The pages of the documentation, held to what they name: links and anchors lead somewhere, the tests that a
+//! promise rests on exist; and to the length of a line.
 
 use regex::Regex;
 use std::collections::BTreeSet;
@@ -32,17 +32,18 @@ fn pages() -> Vec<PathBuf> {
 
 /// The text without its fenced blocks.
 fn prose(text: &str) -> String {
+    let lines = numbered_prose(text).map(|(_, line)| format!("{line}\n"));
+    lines.collect()
+}
+
+/// The lines outside of fenced blocks, each with its number.
+fn numbered_prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
-    let mut kept = String::new();
-    for line in text.lines() {
-        if line.starts_with("```") {
-            is_code = !is_code;
-        } else if !is_code {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    kept
+    (1..).zip(text.lines()).filter(move |(_, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// The anchors of a page, as GitHub makes them of its headings.
@@ -85,6 +86,25 @@ fn every_relative_link_and_anchor_of_the_documentation_resolves() {
         }
     }
     assert!(count > 60, "{count} links");
+}
+
+/// Tables and fenced blocks may be wider: they cannot be broken.
+#[test]
+fn no_line_of_prose_is_longer_than_120_characters() {
+    let mut pages = pages();
+    for package in ["npm", "python"] {
+        let folder = root().join("packaging/clients").join(package);
+        pages.push(folder.join("README.md"));
+    }
+    let mut long = Vec::new();
+    for page in pages {
+        for (number, line) in numbered_prose(&read(&page)) {
+            if line.chars().count() > 120 && !line.trim_start().starts_with('|') {
+                long.push(format!("{}:{number}", page.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
 }
 
 #[test]

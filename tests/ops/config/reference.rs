@@ -65,6 +65,18 @@ fn every_known_key_stands_in_the_reference_file_of_its_role() {
 }
 
 #[test]
+fn every_key_of_a_reference_file_has_an_explanation_of_its_own() {
+    for (file, ..) in FILES {
+        let text = read(file);
+        for entry in entries(&text).iter().filter(|entry| entry.value.is_some()) {
+            let meaning = entry.meaning();
+            let is_own = !meaning.is_empty() && !meaning.contains("As above");
+            assert!(is_own, "{file}: {} is not explained", entry.key);
+        }
+    }
+}
+
+#[test]
 fn every_variable_is_named_in_the_reference_file_of_its_roles() {
     for (file, role, ..) in FILES {
         let text = read(file);

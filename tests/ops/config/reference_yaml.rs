@@ -12,29 +12,65 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The comment as prose: its lines joined; an example of one line is set as code.
+    /// The comment as prose: its lines joined; an example of one line is set as code. What introduces a longer
+    /// example goes with it.
     pub(crate) fn meaning(&self) -> String {
-        let is_example = |line: &str| line.starts_with("  ");
-        let examples = self.comment.iter().filter(|line| is_example(line)).count();
-        let mut words = Vec::new();
-        for line in &self.comment {
-            match is_example(line) {
-                false => words.push(line.trim().to_owned()),
-                true if examples == 1 => words.push(format!("`{}`", line.trim())),
-                true => {}
-            }
-        }
-        words.join(" ")
+        let is_long = self.comment.iter().filter(|line| is_example(line)).count() > 1;
+        let parts = self
+            .parts()
+            .into_iter()
+            .map(|(prose, example)| match example[..] {
+                [] => prose,
+                _ if is_long => split_introduction(&prose).0.to_owned(),
+                _ => format!("{prose} `{}`", example[0].trim()),
+            });
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        parts.join(" ")
     }
 
-    /// The example in the comment, where it has more than one line.
+    /// The examples in the comment, where they have more than one line, each below what introduces it.
     pub(crate) fn example(&self) -> Option<String> {
-        let lines: Vec<&str> = self
+        let mut lines = Vec::new();
+        for (prose, example) in self.parts() {
+            if !example.is_empty() {
+                lines.push(format!("# {}", split_introduction(&prose).1));
+                lines.extend(example.iter().map(|line| line[2..].to_owned()));
+            }
+        }
+        (lines.len() > 2).then(|| lines.join("\n"))
+    }
+
+    /// The comment in parts: prose, and the lines of the example that follows it.
+    fn parts(&self) -> Vec<(String, Vec<&str>)> {
+        let blocks = self
             .comment
-            .iter()
-            .filter_map(|line| line.strip_prefix("  "))
-            .collect();
-        (lines.len() > 1).then(|| lines.join("\n"))
+            .chunk_by(|a, b| !is_example(a) || is_example(b));
+        let parts = blocks.map(|lines| {
+            let at = lines.iter().position(|line| is_example(line));
+            let (prose, example) = lines.split_at(at.unwrap_or(lines.len()));
+            let prose: Vec<&str> = prose.iter().map(|line| line.trim()).collect();
+            (
+                prose.join(" "),
+                example.iter().map(String::as_str).collect(),
+            )
+        });
+        parts.collect()
+    }
+}
+
+fn is_example(line: &str) -> bool {
+    line.starts_with("  ")
+}
+
+/// Prose without its last sentence, where that ends in a colon, and that sentence.
+fn split_introduction(prose: &str) -> (&str, &str) {
+    match prose.ends_with(':') {
+        true => prose
+            .rsplit_once(". ")
+            .map_or(("", prose), |(before, last)| {
+                (&prose[..=before.len()], last)
+            }),
+        false => (prose, ""),
     }
 }
 
