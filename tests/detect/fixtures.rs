@@ -117,3 +117,72 @@ fn every_table_has_enough_rows_and_none_twice() {
         assert_eq!(texts.len(), rows, "{name}: a text stands twice");
     }
 }
+
+/// Blanks that look like one, or like the end of a line; all but the no-break ones of ordinary prose are strangers to
+/// numbers.
+const BLANKS: &str = "\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\
+                      \u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}";
+
+#[test]
+fn blanks_of_other_scripts_between_the_groups_of_a_number_hide_none() {
+    let (engine, mut wrong, mut grouped) = (Engine::default(), Vec::new(), 0);
+    for name in PatternName::all() {
+        let rules = Compiled::new(Rules {
+            dataclean: Some(DatacleanRules {
+                patterns: Some(vec![name.into()]),
+                ..DatacleanRules::default()
+            }),
+            ..Rules::default()
+        });
+        for row in fixture(name).positive {
+            let is_grouped = |find: &String| {
+                let groups = find.split(' ').collect::<Vec<_>>();
+                groups.len() > 1
+                    && groups.iter().all(|group| {
+                        group.contains(|c: char| c.is_ascii_digit()) && group.is_ascii()
+                    })
+            };
+            let kinds = ["DATE", "DEADLINE_DATE", "DURATION", "MONEY", "ADDRESS"];
+            if kinds.contains(&name.as_str()) || !row.find.iter().any(is_grouped) {
+                continue;
+            }
+            grouped += 1;
+            for blank in BLANKS.chars() {
+                let other = |find: &String| match is_grouped(find) {
+                    true => find.replace(' ', &blank.to_string()),
+                    false => find.clone(),
+                };
+                let expected: Vec<_> = row.find.iter().map(other).collect();
+                let mut text = row.text.clone();
+                for (find, other) in row.find.iter().zip(&expected) {
+                    text = text.replace(find.as_str(), other);
+                }
+                let found = found(&engine, &text, &rules, name);
+                if found != expected {
+                    wrong.push(format!("{name}: {text:?}: found {found:?}"));
+                }
+            }
+        }
+    }
+    assert!(grouped > 30, "{grouped} rows");
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_lone_carriage_return_between_the_groups_of_a_card_number_hides_it_no_more_than_a_line_feed() {
+    let engine = Engine::default();
+    let name = PatternName::all().find(|name| name.as_str() == "BANK_CARD_NUMBER");
+    let name = name.unwrap();
+    let rules = Compiled::new(Rules {
+        dataclean: Some(DatacleanRules {
+            patterns: Some(vec![name.into()]),
+            ..DatacleanRules::default()
+        }),
+        ..Rules::default()
+    });
+    for end in ["\n", "\r\n", "\r"] {
+        let card = ["4276", "5493", "6034", "4563"].join(end);
+        let text = format!("карта {card} на двоих");
+        assert_eq!(found(&engine, &text, &rules, name), [card], "{end:?}");
+    }
+}

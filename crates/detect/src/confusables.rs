@@ -44,7 +44,9 @@ pub(crate) fn reading(c: char) -> Reading {
     match code {
         0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac => Reading::As(c),
         // Line ends that hardly anything shows as such.
-        0x0b | 0x0c | 0x85 => Reading::As(' '),
+        0x0b | 0x0c | 0x85 | 0x2028 | 0x2029 => Reading::As(' '),
+        // Blanks of other widths; the no-break space of ordinary prose stays one.
+        0x1680 | 0x2000..=0x200a | 0x202f | 0x205f | 0x3000 => Reading::As(' '),
         0..=0x1f
         | 0x7f..=0x9f
         | 0xad
@@ -66,7 +68,6 @@ pub(crate) fn reading(c: char) -> Reading {
         | 0xfff0..=0xfffb
         | 0xe0000..=0xe0fff => Reading::Nothing,
         0x300..=0x36f | 0x20d0..=0x20ff => Reading::Mark,
-        0x3000 => Reading::As(' '),
         0x3002 | 0xff61 => Reading::As('.'),
         0xff01..=0xff5e => shifted(code - 0xfee0),
         0x1d400..=0x1d6a3 => shifted(mathematical(code - 0x1d400)),
@@ -146,9 +147,10 @@ fn is_odd(bytes: &[u8], count: usize) -> bool {
         let mixed = cyrillic & (is_letter(p) | is_letter(m));
         let soft = (c == 0xc2) & ((n == 0xad) | (n < 0xa0));
         let control = (c < 0x20) & (c != b'\t') & (c != b'\n') & (c != b'\r') | (c == 0x7f);
-        let unseen = (n == 0x80) & ((m.wrapping_sub(0x8b) < 5) | (m.wrapping_sub(0xaa) < 5));
+        // Of the general punctuation, all but dashes, quotes, dots and the like.
+        let unseen = (n == 0x80) & ((m < 0x90) | (m.wrapping_sub(0xa8) < 8));
         let blank = (n == 0xa0) & (m == 0x80);
-        let zero = (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0xa0) | (n == 0x83));
+        let zero = (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0x9f) | (n == 0x83));
         let other = (c >= 0xcc) & !cyrillic & (c != 0xe2);
         odd |= mixed | soft | control | zero | other;
     }
@@ -237,6 +239,12 @@ mod tests {
             "\u{c}",
             "\u{7f}",
             "\u{9f}",
+            "\u{1680}",
+            "\u{2000}",
+            "\u{200a}",
+            "\u{2028}",
+            "\u{202f}",
+            "\u{205f}",
         ] {
             for lead in 0..140 {
                 let text = format!("{}{odd}{}", " ".repeat(lead), " ".repeat(lead % 7));

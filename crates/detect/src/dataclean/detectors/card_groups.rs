@@ -62,7 +62,7 @@ impl Separator {
         match gap.trim_matches(is_blank) {
             "" => (gap.chars().count() <= LONGEST).then_some(Self::Blanks),
             "\t" => Some(Self::Tab),
-            "\n" | "\r\n" => Some(Self::Line),
+            "\n" | "\r\n" | "\r" => Some(Self::Line),
             "," => Some(Self::Comma),
             "." => Some(Self::Dot),
             "_" => Some(Self::Underscore),
@@ -103,6 +103,7 @@ mod tests {
             ("\t", Some(Separator::Tab)),
             (" \n", Some(Separator::Line)),
             ("\r\n", Some(Separator::Line)),
+            ("\r", Some(Separator::Line)),
             ("\n\n", None),
             (", ", Some(Separator::Comma)),
             (",,", None),
