@@ -46,6 +46,7 @@ struct State {
     grants: HashMap<String, Grant>,
     /// Of whom everybody is who comes.
     everybody: Option<Value>,
+    tokens_asked: u32,
 }
 
 /// The provider.
@@ -85,6 +86,7 @@ impl IdentityProvider {
             signer: Signer::Own,
             grants: HashMap::new(),
             everybody: None,
+            tokens_asked: 0,
         }));
         let shared = state.clone();
         let upstream = Upstream::answering(move |request| shared.lock().unwrap().answer(request));
@@ -117,6 +119,11 @@ impl IdentityProvider {
     /// Sends every browser that comes back at once, as a person of these claims.
     pub fn agrees_to_everything(&self, claims: Value) {
         self.state.lock().unwrap().everybody = Some(claims);
+    }
+
+    /// How often it was asked for tokens.
+    pub fn tokens_asked(&self) -> u32 {
+        self.state.lock().unwrap().tokens_asked
     }
 
     /// Somebody agrees: where the browser is sent back to. `claims` are laid over those of a right
@@ -210,6 +217,7 @@ impl State {
     }
 
     fn token(&mut self, request: &Received) -> Option<String> {
+        self.tokens_asked += 1;
         let form: HashMap<_, _> = url::form_urlencoded::parse(&request.body)
             .into_owned()
             .collect();

@@ -158,6 +158,38 @@ fn a_state_counts_once_in_the_browser_that_began_it() {
 }
 
 #[test]
+fn a_sign_in_that_was_not_begun_here_asks_the_provider_for_nothing() {
+    let (provider, stack) = world(", default_role: analyst");
+    let mut stranger = Visitor::new(stack.analysis_addr);
+    // Anybody can write a cookie, also in the form of the last release.
+    let made_up = "state.nonce.verifier";
+    let location = sent(&mut stranger);
+    let begun = stranger.cookies["monitor_oidc"].clone();
+    let (word, next) = begun.split_once('~').unwrap();
+    let own = word.rsplit_once('.').unwrap();
+    let asked = provider.tokens_asked();
+    for word in [
+        made_up.to_owned(),
+        format!("{made_up}.1700000000000"),
+        format!("{made_up}.1700000000000.{}", own.1),
+        format!("{}.{}", own.0.replacen('.', "x.", 1), own.1),
+        own.0.to_owned(),
+    ] {
+        let cookie = format!("{word}~{next}");
+        stranger.cookies.insert("monitor_oidc".to_owned(), cookie);
+        let state = word.split('.').next().unwrap();
+        let back = stranger.get(&format!("/ui/oidc/callback?code=x&state={state}"));
+        assert_eq!(back.status(), 403, "{word}");
+        assert!(back.text().contains("begin again"));
+    }
+    assert_eq!(provider.tokens_asked(), asked);
+    stranger.cookies.insert("monitor_oidc".to_owned(), begun);
+    let back = provider.agrees(&location, json!({}));
+    assert_eq!(stranger.get(&back).status(), 200);
+    assert_eq!(provider.tokens_asked(), asked + 1);
+}
+
+#[test]
 fn an_account_is_found_by_a_verified_address_alone_and_never_taken_over() {
     let (provider, stack) = world("");
     let mut admin = administrator(&stack);

@@ -2,7 +2,8 @@
 //! browser to the provider and determines who came back; `oidc_accounts` finds the account.
 //!
 //! - Each sign-in has its own state, nonce and verifier, 256 random bits each. They stay in the browser
-//!   that began it, and a state is accepted once.
+//!   that began it, signed (`signed_flow`), and a state is accepted once.
+//! - Who comes back takes turns by address: what one sends here delays nobody elsewhere.
 //! - Only a token from the provider's own token endpoint is accepted, and its signature, issuer, audience,
 //!   times and nonce are checked all the same.
 //! - No error text contains a code, a token or a secret.
@@ -10,12 +11,14 @@
 mod claims;
 mod client;
 mod keys;
+mod signed_flow;
 
 pub(crate) use claims::Person;
 
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::clock::now_ms;
 use crate::config::OidcSettings;
+use crate::fair_queue::{Claim, QUANTUM, Tenant, TurnLimits, Turns, Urgency, network};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use client::Http;
@@ -23,19 +26,27 @@ use keys::{Key, TokenProblem};
 use monitor_model::Secret;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use signed_flow::FlowKey;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
-use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::sync::Mutex as AsyncMutex;
 
 /// The time limit of a sign-in.
 pub(crate) const LASTS: Duration = Duration::from_secs(600);
 /// How long a provider's metadata and keys are cached.
 const CACHED_FOR: Duration = Duration::from_secs(3_600);
-/// Sign-ins that are finished at the same time.
+/// Sign-ins that are finished at the same time; those of one address have one place less.
 const CONCURRENT: usize = 8;
+/// Sign-ins that wait to be finished, how many of them one address may have (a quarter), and for how long.
+const WAITING: u64 = 256;
+const PARTS: u64 = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// They take turns by number.
+const COST: u64 = QUANTUM;
 /// Used states that are remembered.
 const MOST_USED_STATES: usize = 10_000;
 
@@ -63,6 +74,9 @@ pub(crate) enum OidcError {
     /// The sign-in was begun in another browser or too long ago, or is already finished.
     #[error("this sign-in was begun elsewhere or too long ago, or is over: begin again")]
     Stale,
+    /// Too many others are under way.
+    #[error("too many sign-ins are under way: try again")]
+    Busy,
     /// The person is authenticated, but not allowed in.
     #[error("you cannot sign in: {0}")]
     AccessDenied(AccessDenied),
@@ -98,6 +112,8 @@ pub(crate) struct CallbackParameters<'a> {
     pub(crate) issuer: &'a str,
     /// The redirect URI of the sign-in.
     pub(crate) redirect: &'a str,
+    /// Whose turn it takes.
+    pub(crate) address: Option<IpAddr>,
 }
 
 /// An identity provider, with its cached metadata and keys.
@@ -107,7 +123,8 @@ pub(crate) struct Provider {
     metadata: AsyncMutex<Option<(Instant, Arc<Metadata>)>>,
     keys: AsyncMutex<Option<(Instant, Arc<Vec<Key>>)>>,
     taken: Mutex<VecDeque<(Instant, [u8; 32])>>,
-    turns: Semaphore,
+    turns: Arc<Turns>,
+    flow_key: FlowKey,
 }
 
 /// The provider's metadata (OpenID Connect Discovery 1.0).
@@ -138,22 +155,6 @@ impl Flow {
             verifier: random()?.expose().to_owned(),
         })
     }
-
-    /// The flow as one word of a cookie.
-    pub(crate) fn word(&self) -> Secret {
-        Secret::new(format!("{}.{}.{}", self.state, self.nonce, self.verifier))
-    }
-
-    /// Reads such a word.
-    pub(crate) fn read(word: &str) -> Option<Self> {
-        let mut parts = word.split('.').map(str::to_owned);
-        let flow = Self {
-            state: parts.next()?,
-            nonce: parts.next()?,
-            verifier: parts.next()?,
-        };
-        parts.next().is_none().then_some(flow)
-    }
 }
 
 impl Provider {
@@ -161,16 +162,34 @@ impl Provider {
     pub(crate) fn new(settings: OidcSettings) -> std::io::Result<Self> {
         Ok(Self {
             http: Http::new(&settings.issuer)?,
+            flow_key: FlowKey::new(&settings),
             settings,
             metadata: AsyncMutex::default(),
             keys: AsyncMutex::default(),
             taken: Mutex::default(),
-            turns: Semaphore::new(CONCURRENT),
+            turns: Turns::new(TurnLimits {
+                places: CONCURRENT,
+                reserved: 1,
+                short: COST,
+                waiting_cost: WAITING * COST,
+                parts: PARTS,
+                longest_wait: LONGEST_WAIT,
+            }),
         })
     }
 
     pub(crate) fn settings(&self) -> &OidcSettings {
         &self.settings
+    }
+
+    /// A flow as one word of a cookie.
+    pub(crate) fn word(&self, flow: &Flow) -> Secret {
+        self.flow_key.sign(flow, now_ms())
+    }
+
+    /// Reads such a word; None of one that no server of this configuration wrote, or too long ago.
+    pub(crate) fn read(&self, word: &str) -> Option<Flow> {
+        self.flow_key.read(word, now_ms())
     }
 
     /// The URL that the browser is sent to, and what it stores meanwhile.
@@ -199,7 +218,12 @@ impl Provider {
         returned: CallbackParameters<'_>,
     ) -> Result<Person, OidcError> {
         self.take(flow, &returned)?;
-        let _turn = self.turns.acquire().await;
+        let claim = Claim {
+            tenant: Tenant::new(&returned.address.map(network), &()),
+            urgency: Urgency::Awaited,
+        };
+        let turn = self.turns.take(claim, COST).await;
+        let _turn = turn.map_err(|_| OidcError::Busy)?;
         let token = self.exchange(flow, &returned).await?;
         let claims = match keys::verified(&token, &self.keys(KeySource::Cache).await?) {
             Err(TokenProblem::UnknownKey) => {

@@ -60,7 +60,7 @@ impl Reason {
 impl From<&OidcError> for Reason {
     fn from(error: &OidcError) -> Self {
         match error {
-            OidcError::Unreachable(_) => Self::ProviderUnreachable,
+            OidcError::Unreachable(_) | OidcError::Busy => Self::ProviderUnreachable,
             OidcError::Answer(_) | OidcError::Metadata(_) => Self::ProviderAnswer,
             OidcError::Refused(..) => Self::ProviderRefused,
             OidcError::Denied(_) => Self::DeniedAtProvider,

@@ -72,7 +72,11 @@ pub(super) async fn begin(
         next if next.len() <= LONGEST_NEXT => next,
         _ => "/ui",
     };
-    let kept = format!("{}~{}", flow.word().expose(), URL_SAFE_NO_PAD.encode(next));
+    let kept = format!(
+        "{}~{}",
+        provider.word(&flow).expose(),
+        URL_SAFE_NO_PAD.encode(next)
+    );
     let cookie = kept_flow(&view, &Secret::new(kept), LASTS);
     Ok(with_cookie(Redirect::to(&address).into_response(), cookie))
 }
@@ -84,7 +88,7 @@ pub(super) async fn finish(
     Query(callback): Query<Callback>,
 ) -> Result<Response, Failure> {
     let provider = ui.services.people.oidc().ok_or(Failure::NotFound)?;
-    let (flow, next) = read_flow(&view, &headers);
+    let (flow, next) = read_flow(provider, &view, &headers);
     let over = kept_flow(&view, &Secret::new("over"), Duration::ZERO);
     let entered = match flow {
         Some(flow) => enter(&ui, &view, provider, &flow, &callback).await,
@@ -145,6 +149,7 @@ async fn enter(
         code: &callback.code,
         issuer: &callback.iss,
         redirect: &redirect(view),
+        address: view.peer.address,
     };
     let person = provider.finish(flow, returned).await?;
     let account = match ui.services.people.account_for(&person).await {
@@ -173,7 +178,7 @@ fn kept_flow(view: &View, value: &Secret, lasts: Duration) -> Option<HeaderValue
 }
 
 /// The sign-in that this browser has begun, and the page to return to.
-fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
+fn read_flow(provider: &Provider, view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     let kept = cookie::read(headers, cookie::OIDC, view.peer.is_tls);
     let (word, next) = kept
         .as_deref()
@@ -182,7 +187,7 @@ fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     let next = URL_SAFE_NO_PAD.decode(next).ok();
     let next = next.and_then(|next| String::from_utf8(next).ok());
     (
-        Flow::read(word),
+        provider.read(word),
         own_page(&next.unwrap_or_default()).to_owned(),
     )
 }
@@ -212,6 +217,7 @@ fn page(view: &View, error: &OidcError) -> Response {
         ..view.clone()
     };
     let status = match error {
+        OidcError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         OidcError::Unreachable(_)
         | OidcError::Answer(_)
         | OidcError::Metadata(_)
