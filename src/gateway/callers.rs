@@ -139,10 +139,14 @@ fn note_accepted(snapshot: &Snapshot, key: &Secret, recognition: Recognition) {
         _ => None,
     };
     snapshot.accepted_keys.note(key, own, Instant::now());
-    // The spool delivers by keys.
-    snapshot.known_holders.insert(Tenant::new(key, &()).holder);
-    if let Some(own) = own {
-        snapshot.known_holders.insert(tenant_of(own, key).holder);
+    // The spool knows the keys of its records only.
+    let of_key = Tenant::new(key, &()).holder;
+    match own.map(|own| tenant_of(own, key).holder) {
+        None => snapshot.known_holders.insert(of_key),
+        Some(share) => {
+            snapshot.known_holders.insert(share);
+            snapshot.known_holders.insert_with_share(of_key, share);
+        }
     }
 }
 

@@ -187,6 +187,11 @@ impl SpoolCore {
         let mut letter = EncodedLetter::new(now_ms(), status, record);
         letter.position = position;
         let mut state = self.lock();
+        // The keys of one application have one share of the dead letters, too.
+        letter.key = state
+            .known_holders()
+            .share_of(letter.key)
+            .unwrap_or(letter.key);
         let is_lost = !state.add_dead_letter(letter);
         if is_lost && let Some(position) = position {
             state.finish_leased(position);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::api::{authorised, new_key};
+use support::api::{authorised, new_key, post};
 use support::eventually;
 use support::judge::{Judge, Question, completion};
 use support::request::Request;
@@ -21,8 +21,14 @@ fn key(stack: &Stack, name: &str) -> String {
 /// The verdict on a text, asked for with this access key.
 #[track_caller]
 fn judged_for(stack: &Stack, key: &str, text: &str) -> Value {
+    judged_of(stack, &stack.application_id(), key, text)
+}
+
+/// The same, of this application.
+#[track_caller]
+fn judged_of(stack: &Stack, application: &str, key: &str, text: &str) -> Value {
     let body = json!({
-        "application_id": stack.application_id(),
+        "application_id": application,
         "message": text,
         "validation_config": {"source": "inline", "inline": {
             "guardrails": {"enabled": false},
@@ -86,6 +92,69 @@ fn a_key_that_floods_the_judge_takes_no_turn_and_no_place_in_the_queue_of_anothe
         place <= 2,
         "one turn of the flood goes before it: {order:?}"
     );
+}
+
+#[test]
+fn a_hundred_keys_of_one_application_take_no_more_turns_than_one() {
+    const KEYS: usize = 100;
+    const QUIET: usize = 4;
+    let (release, gate) = channel::<()>();
+    let gate = Mutex::new(gate);
+    let judge = Judge(Upstream::scripted(move |peer| {
+        while let Some(request) = peer.read_request() {
+            // From the end of the channel on nothing is held back.
+            let _ = gate.lock().unwrap().recv();
+            let question = Question::of(&request);
+            peer.send(completion(&question.verdict(|_| false)));
+        }
+    }));
+    let limits = ", concurrency: 1, queue: 200, timeout: 60s";
+    let stack = Stack::all().yaml(&judge.yaml(limits)).start();
+    let application = |name: &str| {
+        let made = post(&stack, "/applications", &json!({"name": name}));
+        assert_eq!(made.status(), 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    };
+    let bound = |application: &str, name: &str| {
+        let key = json!({"name": name, "scopes": ["ingest"], "application_id": application});
+        new_key(&stack, &key)
+    };
+    let (flooding, quiet) = (application("flooding"), application("quiet"));
+    let keys: Vec<_> = (0..KEYS)
+        .map(|number| bound(&flooding, &format!("flooding {number}")))
+        .collect();
+    let quiet_key = bound(&quiet, "quiet");
+    let waiting = |expected: usize| {
+        eventually("all of them wait", || {
+            let status = stack.operations("/status").json()["checks"]["judge"].clone();
+            (status["waiting"] == expected).then_some(())
+        });
+    };
+    std::thread::scope(|scope| {
+        let ask = |application: &str, key: &str, text: String| {
+            let (stack, application, key) = (&stack, application.to_owned(), key.to_owned());
+            scope.spawn(move || judged_of(stack, &application, &key, &text)["status"].clone())
+        };
+        let mut asked: Vec<_> = (0..)
+            .zip(&keys)
+            .map(|(number, key)| ask(&flooding, key, format!("flood {number}")))
+            .collect();
+        waiting(KEYS - 1);
+        for number in 0..QUIET {
+            asked.push(ask(&quiet, &quiet_key, format!("quiet {number}")));
+        }
+        waiting(KEYS - 1 + QUIET);
+        drop(release);
+        for asked in asked {
+            assert_eq!(asked.join().unwrap(), "success");
+        }
+    });
+    let questions = judge.questions();
+    let order = questions.iter().map(|it| it.text().starts_with("quiet"));
+    let last = order.enumerate().filter(|(_, is_quiet)| *is_quiet).last();
+    let (place, _) = last.unwrap();
+    // One of the flood is asked already, and one goes before each.
+    assert!(place <= 2 * QUIET + 2, "the last one is number {place}");
 }
 
 #[test]

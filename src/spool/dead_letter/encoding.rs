@@ -62,7 +62,7 @@ impl RefusalClass {
 /// A dead letter as the content of a frame.
 pub(crate) struct EncodedLetter {
     pub(crate) class: RefusalClass,
-    /// Stands for the record's access key within this process.
+    /// Stands for the record's access key within this process, or for whoever has a share with it.
     pub(crate) key: u64,
     pub(crate) bytes: Vec<u8>,
     /// The record's position in the spool, which it leaves once the letter is on disk.

@@ -1,6 +1,7 @@
 //! The records that one worker has been given, in fair turns of tenants: one that floods delays its own
 //! records. The records of one exchange are one tenant's, so they keep their order. Access keys that the backend
-//! has not accepted take turns as one.
+//! has not accepted take turns as one; those that are bound to one application take turns with each other within
+//! its share.
 
 use crate::fair_queue::{FairQueue, JobClass, KnownHolders, OpenClasses, Tenant};
 use crate::spool::state::DeliveryItem;
@@ -16,9 +17,15 @@ pub(super) struct FairItems {
     incoming: mpsc::UnboundedReceiver<DeliveryItem>,
     waiting: FairQueue<DeliveryItem>,
     known: Arc<KnownHolders>,
-    /// Records that wait among those of unknown keys, by their key: further ones of a key that becomes known
+    /// By access key, the tenant among whose records its own wait: further ones of a key of which more becomes known
     /// meanwhile stay behind them.
-    of_unknown: HashMap<u64, usize>,
+    waiting_as: HashMap<u64, WaitingAs>,
+}
+
+/// The records of one access key that wait.
+struct WaitingAs {
+    holder: u64,
+    count: usize,
 }
 
 impl FairItems {
@@ -30,7 +37,7 @@ impl FairItems {
             incoming,
             waiting: FairQueue::default(),
             known,
-            of_unknown: HashMap::new(),
+            waiting_as: HashMap::new(),
         }
     }
 
@@ -61,19 +68,25 @@ impl FairItems {
 
     fn push(&mut self, item: DeliveryItem) {
         let mut tenant = tenant_of(&item);
-        let own = tenant.holder;
-        if !self.known.contains(own) || self.of_unknown.contains_key(&own) {
-            *self.of_unknown.entry(own).or_default() += 1;
-            tenant.holder = UNKNOWN;
+        let key = tenant.holder;
+        let share = || self.known.share_of(key).unwrap_or(UNKNOWN);
+        let waiting = self.waiting_as.entry(key).or_insert_with(|| WaitingAs {
+            holder: share(),
+            count: 0,
+        });
+        waiting.count += 1;
+        tenant.holder = waiting.holder;
+        if tenant.holder != key && tenant.holder != UNKNOWN {
+            tenant.application = key;
         }
         self.waiting.push(tenant, JobClass::Long, item.weight, item);
     }
 
-    fn count_out(&mut self, holder: u64) {
-        if let Some(count) = self.of_unknown.get_mut(&holder) {
-            *count -= 1;
-            if *count == 0 {
-                self.of_unknown.remove(&holder);
+    fn count_out(&mut self, key: u64) {
+        if let Some(waiting) = self.waiting_as.get_mut(&key) {
+            waiting.count -= 1;
+            if waiting.count == 0 {
+                self.waiting_as.remove(&key);
             }
         }
     }
@@ -148,6 +161,38 @@ mod tests {
         };
         assert!(place("known 3") < 12, "{}", place("known 3"));
         assert!(place("first") < place("second"));
+    }
+
+    #[tokio::test]
+    async fn the_keys_of_one_application_have_one_share_of_the_delivery() {
+        let (sender, incoming) = mpsc::unbounded_channel();
+        let keys: Vec<_> = (0..40).map(|number| format!("bound {number}")).collect();
+        let known = known(&["quiet"]);
+        for key in &keys {
+            let key = Tenant::new(&Secret::new(&**key), &()).holder;
+            known.insert_with_share(key, 7);
+        }
+        let mut items = FairItems::new(incoming, known);
+        let large = "x".repeat(64 << 10);
+        let offer = |key: &str, text: &str| {
+            let record = record_of(key, &format!("{text} {large}"));
+            assert!(sender.send(DeliveryItem::new(None, record, 0)).is_ok());
+        };
+        for round in 0..2 {
+            keys.iter()
+                .for_each(|key| offer(key, &format!("{key} {round}")));
+        }
+        (0..4).for_each(|number| offer("quiet", &format!("quiet {number}")));
+        drop(sender);
+        let mut order = Vec::new();
+        while let Some(item) = items.recv().await {
+            order.push(item.record.message.clone());
+        }
+        let place = |text: &str| order.iter().position(|it| it.starts_with(text)).unwrap();
+        assert!(place("quiet 3") < 12, "{}", place("quiet 3"));
+        // The keys take turns with each other.
+        assert!(place("bound 39 0") < place("bound 0 1"));
+        assert!(place("bound 5 0") < place("bound 5 1"));
     }
 
     #[tokio::test]

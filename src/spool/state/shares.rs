@@ -1,5 +1,6 @@
 //! Whose records the files hold. While the spool is nearly full, an access key that has more than an equal
-//! part of it takes no more: a flood during an outage pushes out no record of another key.
+//! part of it takes no more: a flood during an outage pushes out no record of another key. The keys that are bound to
+//! one application have one part together, once a call has shown which one that is.
 //!
 //! Keys that the backend has not accepted since this process started count as one, so that inventing keys
 //! brings no further parts. Bytes are those in the files: a record counts until its segment is removed. What
@@ -70,9 +71,6 @@ impl SpoolShares {
 
     fn holder(&self, record: &Record) -> u64 {
         let key = holder_of(&record.context.access_key);
-        match self.known.contains(key) {
-            true => key,
-            false => UNKNOWN,
-        }
+        self.known.share_of(key).unwrap_or(UNKNOWN)
     }
 }

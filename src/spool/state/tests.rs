@@ -220,6 +220,28 @@ fn a_flood_during_an_outage_pushes_out_no_record_of_another_key() {
 }
 
 #[test]
+fn the_keys_of_one_application_have_one_share_of_the_spool() {
+    let bounds = EvictionPolicy::new(1_000_000, Duration::from_secs(3_600));
+    let mut state = state(bounds, 1_000, false);
+    state.add_known_holder(&of_key("quiet", 1));
+    let known = state.known_holders();
+    let bound = |number: usize| of_key(&format!("bound {number}"), 1_000);
+    for number in 0..100 {
+        let key = crate::fair_queue::holder_of(&bound(number).context.access_key);
+        known.insert_with_share(key, 7);
+    }
+    state.push(of_key("quiet", 1_000).into(), 0).unwrap();
+    let taken = (0..2_000).filter(|number| state.push(bound(number % 100).into(), 0).is_ok());
+    let taken = taken.count();
+    assert!((600..800).contains(&taken), "{taken}");
+    // Half of the spool is the other one's, and it loses nothing.
+    for _ in 0..150 {
+        let quiet = state.push(of_key("quiet", 1_000).into(), 0).unwrap();
+        assert_eq!(quiet.dropped, None);
+    }
+}
+
+#[test]
 fn a_key_alone_has_the_whole_spool_and_invented_keys_count_as_one() {
     let bounds = EvictionPolicy::new(1_000_000, Duration::from_secs(3_600));
     let mut alone = state(bounds, 1_000, false);
