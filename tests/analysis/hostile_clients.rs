@@ -136,6 +136,39 @@ fn a_client_that_reads_no_answer_is_left() {
 }
 
 #[test]
+fn an_export_that_nobody_reads_is_counted_once_and_ends() {
+    // A page is far more than the kernels take; limits.client_bytes is less than two of them.
+    const RECORDS: usize = 64;
+    let stack =
+        server("buffered_bytes: 64MiB, client_bytes: 10MiB, idle_timeout: 2s, header_timeout: 60s");
+    for _ in 0..RECORDS {
+        support::api::analyse(&stack, &"word ".repeat(40 << 10), json!({}));
+    }
+    let export = head(
+        "GET",
+        "/records/export?format=jsonl",
+        &format!("Authorization: Bearer {KEY}\r\n"),
+    );
+    let mut unread = Conn::open(stack.analysis_addr);
+    // Requests that are sent ahead hold no page of their own.
+    unread.send(export.repeat(8).as_bytes());
+    eventually("its page is counted", || {
+        (stack.metric("monitor_api_buffered_bytes") >= 2.0 * MIB as f64).then_some(())
+    });
+    let refused = sent_whole(stack.analysis_addr, &export, b"");
+    assert_eq!(refused.status(), 503, "one address has its share");
+    assert!(refused.text().contains("limits.client_bytes"));
+    await_ended(&stack, "unread_answer");
+    eventually("everything is returned", || {
+        (stack.metric("monitor_api_buffered_bytes") == 0.0).then_some(())
+    });
+    let answered = r#"monitor_api_requests_total{route="/records/export",status="200"}"#;
+    assert_eq!(stack.metric(answered), 1.0);
+    let read = sent_whole(stack.analysis_addr, &export, b"");
+    assert_eq!(read.text().lines().count(), RECORDS);
+}
+
+#[test]
 fn forms_of_nobody_in_particular_take_little_memory() {
     let stack = Stack::analysis_server().start();
     assert_eq!(

@@ -12,9 +12,12 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use futures_util::stream::try_unfold;
+use futures_util::stream::{BoxStream, StreamExt as _, try_unfold};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use monitor_store::{RecordFilter, StoredRecord};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// Records read at once.
 const PAGE: u32 = 200;
@@ -35,6 +38,13 @@ struct Export {
     /// Records still to be written; None for all.
     left: Option<u64>,
     at: At,
+}
+
+/// The pages of an export. What is in memory of them shows in the size hint, so that the listener counts it before
+/// anybody reads.
+struct Pages {
+    first: Option<Bytes>,
+    rest: BoxStream<'static, Result<Bytes, ApiError>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,9 +136,11 @@ impl Export {
             return Err(ApiError::Internal);
         };
         let rest = try_unfold(export, |export| async move { export.next().await });
-        let first = futures_util::stream::iter([Ok::<Bytes, ApiError>(first)]);
-        let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
-        Ok(format.response(body))
+        let pages = Pages {
+            first: Some(first),
+            rest: rest.boxed(),
+        };
+        Ok(format.response(Body::new(pages)))
     }
 
     /// The bytes of the next page.
@@ -158,7 +170,30 @@ impl Export {
             true => At::End,
             false => At::Middle,
         };
-        Ok(Some((out.into(), self)))
+        // Without the room that the text did not need.
+        Ok(Some((out.into_boxed_str().into_boxed_bytes().into(), self)))
+    }
+}
+
+impl HttpBody for Pages {
+    type Data = Bytes;
+    type Error = ApiError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        let next = self.rest.poll_next_unpin(cx);
+        next.map(|page| page.map(|page| page.map(Frame::data)))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut size = SizeHint::default();
+        size.set_lower(self.first.as_ref().map_or(0, |first| first.len() as u64));
+        size
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) struct AnswerBody {
 
 impl AnswerBody {
     pub(super) fn new(body: AxumBody, connection: Arc<WebConnection>) -> Self {
+        connection.answer_begins();
         Self {
             body,
             connection,

@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 /// How long a request or an answer waits for memory before it is refused.
@@ -75,6 +76,9 @@ pub(super) struct WebConnection {
     has_unread_body: AtomicBool,
     /// The answer has been handed over whole; its memory is released once it is written.
     answer_has_ended: AtomicBool,
+    /// An answer has begun and is not written yet.
+    is_answering: AtomicBool,
+    was_written: Notify,
 }
 
 impl WebConnection {
@@ -99,6 +103,8 @@ impl WebConnection {
             is_proxied: proxy.is_some(),
             has_unread_body: AtomicBool::new(false),
             answer_has_ended: AtomicBool::new(false),
+            is_answering: AtomicBool::new(false),
+            was_written: Notify::new(),
         }))
     }
 
@@ -112,6 +118,14 @@ impl WebConnection {
             self.share().count_for_client(client);
         }
         client
+    }
+
+    /// Waits until the answer before is written: what a client does not read is in memory once, and counted, however
+    /// many requests it has sent ahead.
+    pub(super) async fn written(&self) {
+        while self.is_answering.load(Ordering::Relaxed) {
+            self.was_written.notified().await;
+        }
     }
 
     /// A request begins.
@@ -129,6 +143,10 @@ impl WebConnection {
         self.has_unread_body.load(Ordering::Relaxed)
     }
 
+    pub(super) fn answer_begins(&self) {
+        self.is_answering.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn answer_has_ended(&self) {
         self.answer_has_ended.store(true, Ordering::Relaxed);
     }
@@ -137,6 +155,8 @@ impl WebConnection {
     pub(super) fn flushed(&self) {
         if self.answer_has_ended.swap(false, Ordering::Relaxed) {
             self.share().release();
+            self.is_answering.store(false, Ordering::Relaxed);
+            self.was_written.notify_one();
         }
     }
 

@@ -1,15 +1,17 @@
-//! The bytes of a connection: a client that takes nothing of its answer is left after `limits.idle_timeout`, and
-//! one whose request was answered before it was read gets a lingering close (RFC 9112 §9.6), since a close with
-//! unread bytes would reset the connection and could take the answer with it.
+//! The bytes of a connection: a client that takes nothing of its answer for `limits.idle_timeout`, or takes it more
+//! slowly than the slowest body may arrive, is left. One whose request was answered before it was read gets a
+//! lingering close (RFC 9112 §9.6), since a close with unread bytes would reset the connection and could take the
+//! answer with it.
 
 use super::connection::WebConnection;
-use crate::gateway::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
+use crate::gateway::{BodyPace, LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 use crate::observe::EndReason;
 use pingora_core::protocols::Stream;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -21,8 +23,15 @@ pub(super) struct GuardedIo {
     stream: Stream,
     connection: Arc<WebConnection>,
     /// Runs while a write waits for the client.
-    blocked: Option<Pin<Box<Sleep>>>,
+    blocked: Option<Blocked>,
+    pace: BodyPace,
     linger: Option<Linger>,
+}
+
+/// A write that waits for the client.
+struct Blocked {
+    since: Instant,
+    too_long: Pin<Box<Sleep>>,
 }
 
 /// What is still dropped of an unread request.
@@ -35,6 +44,7 @@ struct Linger {
 impl GuardedIo {
     pub(super) fn new(stream: Stream, connection: Arc<WebConnection>) -> Self {
         Self {
+            pace: BodyPace::new(connection.limits.idle_timeout),
             stream,
             connection,
             blocked: None,
@@ -42,21 +52,34 @@ impl GuardedIo {
         }
     }
 
-    /// The result of a write, or an error once the client has taken nothing for too long.
+    /// The result of a write of so many bytes, or an error once the client has taken too little for too long.
     fn bounded<T>(
         &mut self,
         written: Poll<io::Result<T>>,
+        bytes: impl FnOnce(&T) -> usize,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.blocked = None;
-            return written;
+        if let Poll::Ready(written) = written {
+            let blocked = self.blocked.take();
+            let waited = blocked.map_or(Duration::ZERO, |blocked| blocked.since.elapsed());
+            let bytes = written.as_ref().map_or(0, bytes);
+            return Poll::Ready(match self.pace.keeps_up(waited, bytes) {
+                true => written,
+                false => Err(self.too_slow()),
+            });
         }
         let limit = self.connection.limits.idle_timeout;
-        let timer = self.blocked.get_or_insert_with(|| Box::pin(sleep(limit)));
-        ready!(timer.as_mut().poll(cx));
+        let blocked = self.blocked.get_or_insert_with(|| Blocked {
+            since: Instant::now(),
+            too_long: Box::pin(sleep(limit)),
+        });
+        ready!(blocked.too_long.as_mut().poll(cx));
+        Poll::Ready(Err(self.too_slow()))
+    }
+
+    fn too_slow(&self) -> io::Error {
         self.connection.ends(EndReason::UnreadAnswer);
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        io::ErrorKind::TimedOut.into()
     }
 
     /// Resolves when the client has nothing more to send, or the bounds are reached.
@@ -114,7 +137,7 @@ impl AsyncWrite for GuardedIo {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.bounded(written, cx)
+        self.bounded(written, |bytes| *bytes, cx)
     }
 
     fn poll_write_vectored(
@@ -123,7 +146,7 @@ impl AsyncWrite for GuardedIo {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.bounded(written, cx)
+        self.bounded(written, |bytes| *bytes, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -135,13 +158,13 @@ impl AsyncWrite for GuardedIo {
         if matches!(flushed, Poll::Ready(Ok(()))) {
             self.connection.flushed();
         }
-        self.bounded(flushed, cx)
+        self.bounded(flushed, |()| 0, cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.linger.is_none() {
             let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
-            ready!(self.bounded(closed, cx))?;
+            ready!(self.bounded(closed, |()| 0, cx))?;
             self.linger = Some(Linger::new());
         }
         self.poll_linger(cx).map(Ok)

@@ -276,6 +276,7 @@ async fn answer(
     mut request: http::Request<Incoming>,
     connection: Arc<WebConnection>,
 ) -> Result<http::Response<AnswerBody>, Infallible> {
+    connection.written().await;
     let memory = BodyMemory(connection.clone());
     request.extensions_mut().insert(memory.clone());
     let request = request.map(|body| RequestBody::new(body, connection.clone()));
@@ -283,7 +284,8 @@ async fn answer(
     // The handler has dropped the request, and what is counted next is the answer.
     memory.release();
     let route = response.extensions().get::<AnsweredBy>().copied();
-    let size = response.body().size_hint().exact().unwrap_or(0);
+    // Of a stream, what is in memory already.
+    let size = response.body().size_hint().lower();
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     if !connection.cover(size) && !connection.clone().cover_in_time(size).await {
         response = ApiError::Overloaded.into_response();
