@@ -229,6 +229,32 @@ fn a_document_that_breaks_its_reader_gets_a_note_and_nothing_else_happens() {
 }
 
 #[test]
+fn a_small_file_gets_less_memory_than_a_large_one() {
+    // 8 KB that decompress to 3 MB of drawing, which takes some 400 MiB once it is parsed.
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(SHOWN.as_bytes()).unwrap();
+    packed.write_all(b"\n").unwrap();
+    packed
+        .write_all(&b"q 1 0 0 1 0 0 cm Q\n".repeat(150_000))
+        .unwrap();
+    let packed = packed.finish().unwrap();
+    let file = |more: usize| {
+        let mut objects = page(BOX, stream("/Filter /FlateDecode", &packed), &["null"]);
+        objects.push(stream("", &vec![b'x'; more]));
+        pdf(&objects, "")
+    };
+    let stack = Stack::all().start();
+    let small = file(0);
+    assert!(small.len() < 16 << 10);
+    let small = findings(&stack, PDF, &small);
+    assert_eq!(
+        (&small["scanned"], &small["extraction"]),
+        (&json!("no"), &json!("failed"))
+    );
+    assert_eq!(findings(&stack, PDF, &file(20 << 20)), found(1));
+}
+
+#[test]
 fn what_can_be_read_of_a_document_is_looked_at() {
     let stack = Stack::all().start();
     // A font that nobody knows breaks the page; what stands elsewhere can be read.

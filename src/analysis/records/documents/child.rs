@@ -11,6 +11,10 @@ use std::io::{self, Read, Write};
 const CPU_SECONDS: u64 = 10;
 /// Memory in bytes, including the program itself.
 const MEMORY: u64 = 768 << 20;
+/// What reading takes beside the program and the file: so much, and so many times the file's bytes. What a file
+/// decompresses to, and what is read out of that, may be many thousand times as large as the file.
+const READING: u64 = 256 << 20;
+const TIMES: u64 = 16;
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 64 << 20;
 
@@ -30,20 +34,9 @@ pub(super) const TOO_LARGE: u8 = b'L';
 /// # Errors
 /// When a limit cannot be set, or input or output fail; nothing has been written then.
 pub fn read_document(document: Document) -> io::Result<()> {
-    for (resource, bound) in [
-        (Resource::Core, 0),
-        (Resource::Cpu, CPU_SECONDS),
-        (Resource::As, MEMORY),
-    ] {
-        let bound = Some(bound);
-        setrlimit(
-            resource,
-            Rlimit {
-                current: bound,
-                maximum: bound,
-            },
-        )?;
-    }
+    bound(Resource::Core, 0)?;
+    bound(Resource::Cpu, CPU_SECONDS)?;
+    bound(Resource::As, MEMORY)?;
     // The panic message of a crate could contain words of the file.
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
@@ -51,6 +44,8 @@ pub fn read_document(document: Document) -> io::Result<()> {
         .lock()
         .take(LARGEST + 1)
         .read_to_end(&mut bytes)?;
+    let reading = READING + TIMES * bytes.len() as u64;
+    bound(Resource::As, MEMORY.min(own_memory()? + reading))?;
     let (letter, text) = match bytes.len() as u64 > LARGEST {
         true => (TOO_LARGE, String::new()),
         false => read(document, &bytes),
@@ -59,6 +54,28 @@ pub fn read_document(document: Document) -> io::Result<()> {
     out.write_all(&[letter])?;
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+fn bound(resource: Resource, most: u64) -> io::Result<()> {
+    let most = Some(most);
+    let limit = Rlimit {
+        current: most,
+        maximum: most,
+    };
+    Ok(setrlimit(resource, limit)?)
+}
+
+/// What this process has at the moment, in bytes.
+fn own_memory() -> io::Result<u64> {
+    let figures = std::fs::read_to_string("/proc/self/status")?;
+    let size = figures
+        .lines()
+        .find_map(|line| line.strip_prefix("VmSize:"));
+    let size = size.and_then(|size| size.trim().strip_suffix(" kB"));
+    let kib: u64 = size
+        .and_then(|size| size.parse().ok())
+        .ok_or(io::ErrorKind::InvalidData)?;
+    Ok(kib << 10)
 }
 
 fn read(document: Document, bytes: &[u8]) -> (u8, String) {
