@@ -80,7 +80,7 @@ impl Services {
             ingest: shared.ingest(settings),
             records: shared.records(settings, data_dir)?,
             people: shared.people(settings)?,
-            admin: shared.admin(),
+            admin: shared.admin(settings),
             invalidation: CacheInvalidation::start(
                 shared.store.clone(),
                 shared.applications.clone(),
@@ -202,8 +202,9 @@ impl Shared {
         })
     }
 
-    fn admin(&self) -> Admin {
+    fn admin(&self, settings: &AnalysisSettings) -> Admin {
         Admin {
+            application_keys: settings.limits.application_keys,
             applications: self.store.clone(),
             policies: self.store.clone(),
             tokens: self.store.clone(),

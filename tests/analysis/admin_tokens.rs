@@ -4,7 +4,7 @@ use crate::admin_world::{assert_refused, call, call_as, expect, registers, token
 use serde_json::{Value, json};
 use support::request::Request;
 use support::stack::{Folder, Stack};
-use support::{contains, eventually};
+use support::{KEY, contains, eventually};
 
 fn ingest(name: &str) -> Value {
     json!({"name": name, "scopes": ["ingest"]})
@@ -97,6 +97,45 @@ fn a_rotated_token_lives_beside_the_new_one_for_the_grace_that_was_named() {
     );
     let long = call(&stack, "POST", &path, json!({"grace": "31d"}));
     assert_refused(&long, 422, "grace: is too long; allowed: up to 30d");
+}
+
+#[test]
+fn an_application_has_a_bounded_number_of_keys() {
+    let yaml = "  limits: {application_keys: 3}";
+    let stack = Stack::all().yaml(yaml).start();
+    let application = stack.application_id();
+    let bound =
+        |scopes: Value| json!({"name": "bound", "scopes": scopes, "application_id": application});
+    let (_, admin) = token(&stack, bound(json!(["ingest", "admin"])));
+    let make = |as_whom: &str| {
+        call_as(
+            as_whom,
+            &stack,
+            ("POST", "/tokens"),
+            bound(json!(["ingest"])),
+        )
+    };
+    let mut last = Value::Null;
+    for _ in 0..2 {
+        let made = make(&admin);
+        assert_eq!(made.status(), 201, "{}", made.text());
+        last = made.json()["id"].clone();
+    }
+    for as_whom in [&*admin, KEY] {
+        assert_refused(&make(as_whom), 409, "limits.application_keys");
+    }
+    // Keys of no application and of another one go on.
+    token(&stack, ingest("unbound"));
+    let rotate = format!("/tokens/{}/rotate", last.as_str().unwrap());
+    let graced = call(&stack, "POST", &rotate, json!({"grace": "10m"}));
+    assert_refused(&graced, 409, "limits.application_keys");
+    let mut path = rotate;
+    // With those that are over there may be ten times as many: 30, and three are made.
+    for _ in 0..27 {
+        let rotated = expect(&stack, 201, ("POST", &path), Value::Null);
+        path = format!("/tokens/{}/rotate", rotated["id"].as_str().unwrap());
+    }
+    assert_refused(&call(&stack, "POST", &path, Value::Null), 409, "ten times");
 }
 
 #[test]

@@ -46,6 +46,8 @@ pub struct Admin {
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) inline_rules: Arc<InlineRulesCache>,
     pub(super) compilations: Arc<Compilations>,
+    /// Valid access keys that one application may have (`limits.application_keys`).
+    pub(super) application_keys: usize,
 }
 
 impl Admin {

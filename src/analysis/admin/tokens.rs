@@ -16,6 +16,9 @@ use std::time::Duration;
 /// The latest possible end of a token: the year 9999.
 pub(crate) const LATEST_MS: i64 = 253_402_300_799_999;
 
+/// An application may have so many times as many keys with those that are over, which stay in the store.
+const WITH_ENDED: usize = 10;
+
 /// How long an old value may stay valid next to its replacement.
 const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
 
@@ -101,6 +104,7 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
+        self.has_room_for_key(&token, 0).await?;
         let made = self.store_token(token).await?;
         let details = described(&made.token);
         self.audit
@@ -218,6 +222,8 @@ impl Admin {
             Some(expiry) => end(expiry, now_ms)?,
             None => old.expires_at_ms,
         };
+        self.has_room_for_key(&token, usize::from(rotation.grace.is_zero()))
+            .await?;
         // The new one first: if ending the old one fails, nobody is locked out.
         let made = self.store_token(token).await?;
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
@@ -232,6 +238,29 @@ impl Admin {
             .append(caller, Action::TokenRotate, target(&old), details)
             .await?;
         Ok(made)
+    }
+
+    /// Whether the application that a new token is bound to may have one more, which replaces so many at once.
+    async fn has_room_for_key(&self, new: &Token, replaced: usize) -> Result<(), ApiError> {
+        let Some(application) = new.application_id else {
+            return Ok(());
+        };
+        let most = self.application_keys.saturating_mul(WITH_ENDED);
+        let asked = u32::try_from(most).unwrap_or(u32::MAX);
+        let tokens = self.tokens.tokens(Some(application), None, asked).await?;
+        let is_valid = |token: &&Token| token.is_valid_at(new.created_at_ms);
+        if tokens.iter().filter(is_valid).count() >= self.application_keys + replaced {
+            return Err(ApiError::Conflict(
+                "the application has as many access keys as it may have (limits.application_keys): revoke some first",
+            ));
+        }
+        match tokens.len() < most {
+            true => Ok(()),
+            false => Err(ApiError::Conflict(
+                "the application has had ten times as many access keys as it may have (limits.application_keys): raise \
+                 the limit, or make another application",
+            )),
+        }
     }
 
     async fn store_token(&self, token: Token) -> Result<CreatedToken, ApiError> {

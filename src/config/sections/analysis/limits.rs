@@ -18,6 +18,8 @@ pub struct ApiLimits {
     pub client_bytes: u64,
     /// Connections of one client address; a further one is closed.
     pub client_connections: usize,
+    /// Valid access keys that are bound to one application.
+    pub application_keys: usize,
 }
 
 impl Default for ApiLimits {
@@ -29,6 +31,7 @@ impl Default for ApiLimits {
             buffered_bytes: 256 * MIB,
             client_bytes: 32 * MIB,
             client_connections: 512,
+            application_keys: 1_000,
         }
     }
 }
@@ -51,6 +54,8 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
         client_bytes.unwrap_or(default.client_bytes.max(2 * max_body).min(buffered_bytes));
     let connections = units::count(1..=1_000_000);
     let client_connections = r.read(&key("client_connections"), &connections);
+    let keys = units::count(1..=100_000);
+    let application_keys = r.read(&key("application_keys"), &keys);
     let text = "is less than max_body, so a request of that size could never be read; allowed: at least max_body";
     r.refuse_if(&key("buffered_bytes"), buffered_bytes < max_body, text);
     r.refuse_if(
@@ -64,5 +69,6 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
         buffered_bytes,
         client_bytes,
         client_connections: client_connections.unwrap_or(default.client_connections),
+        application_keys: application_keys.unwrap_or(default.application_keys),
     }
 }
