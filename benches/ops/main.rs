@@ -99,8 +99,9 @@ fn main() -> Result<()> {
 /// A gateway before the mock, with telemetry over HTTP or without any; no line per call, which the
 /// bench would only have to keep.
 fn gateway(world: &World, telemetry: bool) -> Builder {
+    // All of the load has one address.
     let builder = Stack::gateway()
-        .yaml("log: {level: warn}")
+        .yaml("log: {level: warn}\nlimits: {client_connections: 1000000}")
         .env("UPSTREAM_URL", format!("http://{}", world.mock));
     match telemetry {
         true => builder.env("MONITOR_URL", format!("http://{}", world.batches)),

@@ -7,6 +7,7 @@ use super::context::CallContext;
 use super::error::{CallError, classify};
 use super::guard::{BodyFraming, GuardedStream, ParsedHead, is_too_slow};
 use super::headers::{self, check_framing};
+use super::listen::client_places;
 use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
@@ -104,7 +105,10 @@ impl Gateway {
             }
         }
         match ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
-            true => head_memory::count_for_key(session, ctx),
+            true => {
+                head_memory::count_for_key(session, ctx);
+                client_places::count_for_key(ctx.tenant.holder);
+            }
             false => ctx.tenant.holder = stranger(ctx.client),
         }
         self.acquire_permits(session, ctx, &route)?;

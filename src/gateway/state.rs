@@ -4,6 +4,7 @@
 use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
 use super::limits::{CallQuotas, ClientHeads, MemoryBudget, SpillFolder};
+use super::listen::client_places::ClientPlaces;
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
@@ -192,6 +193,8 @@ pub struct GatewayState {
     /// Another process accepts connections now; those of this one may finish.
     handed_over: AtomicBool,
     connection_limit: Arc<ConnectionLimit>,
+    /// Bounds the connections of one client (`limits.client_connections`).
+    client_places: Arc<ClientPlaces>,
     /// Limits calls as well: an HTTP/2 connection carries many, and each needs a descriptor.
     call_limit: Arc<ConnectionLimit>,
     /// The number of connections that the process has descriptors for.
@@ -207,6 +210,7 @@ impl GatewayState {
         let metrics = snapshot.metrics.clone();
         Self {
             connection_limit: ConnectionLimit::for_clients(limit, metrics.clone()),
+            client_places: ClientPlaces::new(snapshot.settings.limits.client_connections),
             call_limit: ConnectionLimit::new(max_connections, "descriptors", metrics.clone()),
             max_connections,
             metrics,
@@ -233,6 +237,8 @@ impl GatewayState {
         if let Some(next) = self.snapshot().reloaded(config, &self.options, tracer) {
             let limit = connection_limit(&next.settings, self.max_connections);
             self.connection_limit.set_limit(limit);
+            let of_client = next.settings.limits.client_connections;
+            self.client_places.set_limit(of_client);
             self.snapshot.store(Arc::new(next));
         }
     }
@@ -276,6 +282,11 @@ impl GatewayState {
     /// Limits concurrent calls.
     pub(super) fn call_limit(&self) -> &Arc<ConnectionLimit> {
         &self.call_limit
+    }
+
+    /// Bounds the connections of each client.
+    pub(super) fn client_places(&self) -> &Arc<ClientPlaces> {
+        &self.client_places
     }
 
     /// Limits client connections.

@@ -130,9 +130,9 @@ label!(
         Handshake => "handshake",
         /// A request body arrived more slowly than limits.header_timeout allows.
         SlowBody => "slow_body",
-        /// The analysis API or the web UI: the client took nothing of its answer for limits.idle_timeout.
+        /// The analysis API or the web UI: the client took nothing of its answer for limits.idle_timeout, or too little.
         UnreadAnswer => "unread_answer",
-        /// The analysis API or the web UI: one address had limits.client_connections open already, and kept them open.
+        /// One address had limits.client_connections open already, and kept them open.
         ClientConnections => "client_connections",
         /// A listener with proxy_protocol: the connection came from an address outside of trusted_proxies.networks.
         ProxyUntrusted => "proxy_untrusted",

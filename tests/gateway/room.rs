@@ -58,6 +58,34 @@ fn contract_34_beyond_the_limit_nobody_is_accepted_until_one_leaves() {
     assert_eq!(waiting.response().status(), 200);
 }
 
+const CLIENT_CONNECTIONS: &str = r#"monitor_connections_ended_total{reason="client_connections"}"#;
+
+#[test]
+fn one_address_has_its_share_of_the_connections_and_a_known_key_has_more() {
+    // limits.client_connections, as many as 64 that wait, and eight times as many for a known key.
+    let upstream = Upstream::ok();
+    let yaml = "limits: {client_connections: 2, header_timeout: 60s}";
+    let stack = Stack::all().upstream(&upstream).yaml(yaml).start();
+    alone(&stack);
+    let mut known = clients(&stack, 12);
+    assert_eq!(stack.metric(CLIENT_CONNECTIONS), 0.0);
+    // Strangers send nothing.
+    let strangers: Vec<_> = (0..2 + 64 + 3)
+        .map(|_| Conn::open(stack.gateway_addr))
+        .collect();
+    eventually("further ones are closed", || {
+        (stack.metric(CLIENT_CONNECTIONS) == 3.0).then_some(())
+    });
+    for conn in &mut known {
+        conn.send(&Request::chat(HELLO).bytes());
+        assert_eq!(conn.response().status(), 200, "all of them are open");
+    }
+    drop(strangers);
+    let mut next = Request::chat(HELLO).send(stack.gateway_addr);
+    assert_eq!(next.response().status(), 200, "there is room again");
+    assert_eq!(stack.metric(CLIENT_CONNECTIONS), 3.0);
+}
+
 #[test]
 fn contract_34_all_listeners_share_the_limit() {
     let upstream = Upstream::ok();

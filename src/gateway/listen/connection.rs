@@ -4,6 +4,7 @@
 //! Pingora's own detection of clear-text HTTP/2 waits for 24 bytes without a time limit, so it hangs on a
 //! shorter HTTP/1.0 request. Here the first head is read under `limits.header_timeout`.
 
+use super::client_places::ClientPlaces;
 use super::connection_limit::ConnectionLimit;
 use super::listener::ConnectionHandler;
 use crate::gateway::guard::{ClientGuard, GuardedStream};
@@ -222,6 +223,10 @@ impl ConnectionHandler for ClientConnections {
 
     fn header_timeout(&self) -> Duration {
         self.state.snapshot().settings.limits.header_timeout
+    }
+
+    fn client_places(&self) -> Option<&Arc<ClientPlaces>> {
+        Some(self.state.client_places())
     }
 
     fn trusts(&self, peer: IpAddr) -> bool {

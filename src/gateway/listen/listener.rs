@@ -5,6 +5,7 @@
 //! handshake, and retries most errors without a pause.
 
 use super::clear_text;
+use super::client_places::{ClientPlace, ClientPlaces, with_place};
 use super::client_socket::ClientSocket;
 use super::connection_limit::{ConnectionLimit, Permit};
 use super::proxy_protocol;
@@ -53,6 +54,11 @@ pub trait ConnectionHandler: ServerApp + Send + Sync + 'static {
     /// Whether this is the address of a proxy whose word about the client counts.
     fn trusts(&self, _peer: IpAddr) -> bool {
         false
+    }
+
+    /// The connections that each client may have; None where the handler bounds them itself.
+    fn client_places(&self) -> Option<&Arc<ClientPlaces>> {
+        None
     }
 
     /// Work beside the connections, from the start until the shutdown signal.
@@ -220,19 +226,51 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
                     None => return,
                 }
             }
-            let mut next = match tls {
-                None => match ClientSocket::new(stream, peer) {
-                    Ok(socket) => Some(Box::new(socket) as Stream),
-                    Err(_) => None,
-                },
-                // Boxed, so that the task does not keep the handshake's memory as long as the connection.
-                Some(tls) => Box::pin(handshake(&tls, stream, peer, &*handler)).await,
+            let Ok(place) = Box::pin(place_of(peer.ip(), &*handler, shutdown.clone())).await else {
+                return;
             };
-            while let Some(stream) = next {
-                next = handler.process_new(stream, &shutdown).await;
-            }
+            let serving = async {
+                let mut next = match tls {
+                    None => match ClientSocket::new(stream, peer) {
+                        Ok(socket) => Some(Box::new(socket) as Stream),
+                        Err(_) => None,
+                    },
+                    // Boxed, so that the task does not keep the handshake's memory as long as the connection.
+                    Some(tls) => Box::pin(handshake(&tls, stream, peer, &*handler)).await,
+                };
+                while let Some(stream) = next {
+                    next = handler.process_new(stream, &shutdown).await;
+                }
+            };
+            with_place(place, serving).await;
         });
     }
+}
+
+/// The client gets no place for its connection.
+struct NoPlace;
+
+/// The place of a connection among those of its client, None where nobody counts it; an error, counted, where the
+/// client has too many, and had them for as long as a request head may take.
+async fn place_of(
+    client: IpAddr,
+    handler: &impl ConnectionHandler,
+    mut shutdown: ShutdownWatch,
+) -> Result<Option<Arc<ClientPlace>>, NoPlace> {
+    let Some(places) = handler.client_places().filter(|_| !handler.trusts(client)) else {
+        return Ok(None);
+    };
+    let place = tokio::select! {
+        // One that waits for no place is served whatever happens.
+        biased;
+        place = places.take(client, handler.header_timeout()) => place,
+        _ = shutdown.wait_for(|stopping| *stopping) => return Err(NoPlace),
+    };
+    if place.is_none() {
+        let reason = EndReason::ClientConnections;
+        ConnectionEnded { reason }.emit(handler.connection_limit().metrics());
+    }
+    place.map(Some).ok_or(NoPlace)
 }
 
 /// The client that the proxy names; None, counted, when the connection is refused.

@@ -252,6 +252,36 @@ fn a_header_may_come_before_tls_and_before_http2() {
     assert_eq!(clients(log, 1)[0], "203.0.113.6");
 }
 
+#[test]
+fn the_gateway_counts_connections_by_the_client_that_the_header_names() {
+    let upstream = Upstream::ok();
+    let limits = format!("{TRUSTED}\nlimits: {{client_connections: 1, header_timeout: 60s}}");
+    let World { stack, .. } = &gateway(&upstream, &limits, "");
+    let open = |header: &[u8]| {
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&[header, &Request::chat(HELLO).without_key().bytes()].concat());
+        conn
+    };
+    let mut first = open(V1);
+    assert_eq!(first.response().status(), 401);
+    let mut second = open(V1);
+    // Others are served, a network of 64 bits as one.
+    assert_eq!(open(&v2_ipv4()).response().status(), 401);
+    let mut of_network = open(V1_IPV6);
+    assert_eq!(of_network.response().status(), 401);
+    let mut neighbor = open(b"PROXY TCP6 2001:db8::77 2001:db8::1 56324 443\r\n");
+    second.assert_quiet(std::time::Duration::from_millis(300));
+    neighbor.assert_quiet(std::time::Duration::from_millis(1));
+    drop((first, of_network));
+    assert_eq!(second.response().status(), 401);
+    assert_eq!(neighbor.response().status(), 401);
+    // The proxy itself is not bounded.
+    let own: Vec<_> = (0..4).map(|_| open(UNKNOWN)).collect();
+    for mut conn in own {
+        assert_eq!(conn.response().status(), 401);
+    }
+}
+
 fn analysis(trusted: &str) -> Stack {
     let port = free_port();
     let builder: Builder = Stack::analysis_server().listening_by_yaml(port);

@@ -255,6 +255,13 @@ static TABLE: &[(&str, &str)] = &[
     ("is signed by a key that the provider does not publish", "подписан ключом, которого провайдер не публикует"),
     ("this sign-in was begun elsewhere or too long ago, or is over: begin again",
      "этот вход начат в другом месте или слишком давно, либо уже завершён: начните заново"),
+    ("the application has as many access keys as it may have (limits.application_keys): revoke some first",
+     "у приложения столько ключей доступа, сколько разрешено (limits.application_keys): сначала отзовите часть"),
+    ("the application has had ten times as many access keys as it may have (limits.application_keys): raise the limit, or \
+      make another application",
+     "у приложения было в десять раз больше ключей доступа, чем разрешено (limits.application_keys): увеличьте предел \
+      или создайте другое приложение"),
+    ("too many sign-ins are under way: try again", "слишком много входов одновременно: попробуйте ещё раз"),
     ("you cannot sign in: {}", "вход не разрешён: {}"),
     ("no verified e-mail address of an allowed domain", "нет подтверждённого адреса почты в разрешённом домене"),
     ("there is no account for you, and no role to create one with",

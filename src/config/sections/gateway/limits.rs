@@ -12,6 +12,8 @@ pub struct Limits {
     /// Client connections of all listeners; beyond it nothing is accepted until one closes. None: as many
     /// as there are descriptors for, at most [`Limits::CONNECTIONS`].
     pub connections: Option<usize>,
+    /// Connections of one client address; a further one waits, and is closed.
+    pub client_connections: usize,
     /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
     pub buffered_bytes: u64,
     /// Bytes of them for long request heads of one client address; beyond it 503.
@@ -72,6 +74,8 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let threads = r.read("limits.threads", &units::count_or_auto(1..=1_024));
     let connections = units::count_or_auto(1..=10_000_000);
     let connections = r.read("limits.connections", &connections);
+    let of_client = units::count(1..=10_000_000);
+    let client_connections = r.read("limits.client_connections", &of_client);
     let buffered_bytes = r.read("limits.buffered_bytes", &held());
     let client_bytes = r.read("limits.client_bytes", &units::size(MIB..=16 * 1_024 * GIB));
     let decoded_bytes = r.read("limits.decoded_bytes", &held());
@@ -84,6 +88,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     Limits {
         threads: threads.flatten(),
         connections: connections.flatten(),
+        client_connections: client_connections.unwrap_or(512),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
         client_bytes: client_bytes.unwrap_or(32 * MIB),
         decoded_bytes,
