@@ -27,7 +27,8 @@ pub(crate) use guard::{BodyPace, LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 pub use inspector::{Find, Inspector};
 pub(crate) use limits::{MemoryBudget, MemoryReservation};
 pub use listen::{
-    ClientConnections, ConnectionHandler, ConnectionLimit, Listener, ListenerService, RuntimeProbe,
+    ClientConnections, ClientPlaces, ConnectionHandler, ConnectionLimit, Listener, ListenerService,
+    RuntimeProbe,
 };
 pub use proxy::Gateway;
 pub use state::{GatewayConfig, GatewayState, Monitoring, Snapshot};
