@@ -11,8 +11,8 @@ use std::io::{self, Read, Write};
 const CPU_SECONDS: u64 = 10;
 /// Memory in bytes, including the program itself.
 const MEMORY: u64 = 768 << 20;
-/// What reading takes beside the program and the file: so much, and so many times the file's bytes. What a file
-/// decompresses to, and what is read out of that, may be many thousand times as large as the file.
+/// What reading a PDF file takes beside the program and the file: so much, and so many times the file's bytes. What
+/// it decompresses to, and what is parsed of that, may be many thousand times as large as the file.
 const READING: u64 = 256 << 20;
 const TIMES: u64 = 16;
 /// The largest file that is read, in bytes.
@@ -44,8 +44,10 @@ pub fn read_document(document: Document) -> io::Result<()> {
         .lock()
         .take(LARGEST + 1)
         .read_to_end(&mut bytes)?;
-    let reading = READING + TIMES * bytes.len() as u64;
-    bound(Resource::As, MEMORY.min(own_memory()? + reading))?;
+    if document == Document::Pdf {
+        let reading = READING + TIMES * bytes.len() as u64;
+        bound(Resource::As, MEMORY.min(own_memory()? + reading))?;
+    }
     let (letter, text) = match bytes.len() as u64 > LARGEST {
         true => (TOO_LARGE, String::new()),
         false => read(document, &bytes),
