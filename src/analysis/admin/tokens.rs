@@ -104,7 +104,7 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
-        self.has_room_for_key(&token, 0).await?;
+        self.must_have_room_for(&token, 0).await?;
         let made = self.store_token(token).await?;
         let details = described(&made.token);
         self.audit
@@ -222,7 +222,7 @@ impl Admin {
             Some(expiry) => end(expiry, now_ms)?,
             None => old.expires_at_ms,
         };
-        self.has_room_for_key(&token, usize::from(rotation.grace.is_zero()))
+        self.must_have_room_for(&token, usize::from(rotation.grace.is_zero()))
             .await?;
         // The new one first: if ending the old one fails, nobody is locked out.
         let made = self.store_token(token).await?;
@@ -240,8 +240,8 @@ impl Admin {
         Ok(made)
     }
 
-    /// Whether the application that a new token is bound to may have one more, which replaces so many at once.
-    async fn has_room_for_key(&self, new: &Token, replaced: usize) -> Result<(), ApiError> {
+    /// Requires that the application that a new token is bound to may have one more, which replaces so many at once.
+    async fn must_have_room_for(&self, new: &Token, replaced: usize) -> Result<(), ApiError> {
         let Some(application) = new.application_id else {
             return Ok(());
         };
