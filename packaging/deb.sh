@@ -1,25 +1,42 @@
 #!/usr/bin/env bash
-# Builds the Debian package of this machine's architecture and prints its path:
+# Builds the Debian package of a program and prints its path:
 #
-#   packaging/deb.sh [PROGRAM [FOLDER]]
+#   packaging/deb.sh [--architecture amd64|arm64] [PROGRAM [FOLDER]]
 #
-# Without PROGRAM it builds the program first. The package goes to FOLDER, by default target/debian.
-# Needs cargo, a C compiler and its binutils, Python 3, and dpkg-deb, which every Debian has.
+# Without PROGRAM it builds the program first (packaging/build.sh): for this machine, or for the architecture
+# named. The header of PROGRAM says its architecture; one that contradicts --architecture is refused, and so is
+# a program of another version. The package goes to FOLDER, by default target/debian. Needs cargo, a C compiler,
+# binutils, Python 3 and dpkg-deb; for a foreign program also binutils of its architecture, qemu-user-static and
+# its C library (Debian: binutils-aarch64-linux-gnu, libc6-arm64-cross). It says which package is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. packaging/program.sh
+. packaging/system.sh
 
-if [ $# -lt 1 ]; then
-  # The program holds names of source files; the folders of this machine would make it another one elsewhere.
-  cargo_home="${CARGO_HOME:-$HOME/.cargo}"
-  export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$PWD=/build"
-  export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$PWD=/build"
-  cargo build --profile dist --locked --bin monitor
+asked=""
+if [ "${1:-}" = --architecture ]; then
+  asked="${2:?usage: packaging/deb.sh [--architecture amd64|arm64] [PROGRAM [FOLDER]]}"
+  shift 2
+  [ -n "$(machine "$asked")" ] || { echo "unknown architecture $asked: use amd64 or arm64" >&2; exit 2; }
 fi
-program="${1:-target/dist/monitor}"
+[ $# -ge 1 ] || set -- "$(packaging/build.sh ${asked:+"$asked"})"
+program="$1"
 folder="${2:-target/debian}"
+architecture="$(architecture "$program")"
+if [ -n "$asked" ] && [ "$asked" != "$architecture" ]; then
+  echo "$program is for $architecture, not for $asked" >&2
+  exit 1
+fi
+read -ra tools < <(packaging_tools "$architecture")
+needs "${tools[@]}"
 name=monitor-gateway
+target="$(machine "$architecture")-unknown-linux-gnu"
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)"
-architecture="$(dpkg --print-architecture)"
+[ "$(run_program "$program" --version 2>/dev/null || true)" = "monitor $version" ] || {
+  echo "$program is not monitor $version: build it from this source" >&2
+  exit 1
+}
+depends="$(required_packages "$program")"
 # Files get the time of the last commit, so that the package is reproducible.
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
 export SOURCE_DATE_EPOCH
@@ -37,26 +54,22 @@ compressed() {
   gzip -9n "$root/$1"
 }
 
-# The newest C library version that the program requires.
-c_library() {
-  objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d_ -f2
-}
-
 program_and_what_it_prints() {
   install -d "$root/usr/bin"
-  strip -o "$root/usr/bin/monitor" "$program"
+  "$(binutil "$architecture" strip)" -o "$root/usr/bin/monitor" "$program"
   # The crates in it, in the section where scanners for known weaknesses look for them.
-  packaging/sbom.py --auditable >"$root/crates"
-  objcopy --add-section .dep-v0="$root/crates" --set-section-flags .dep-v0=noload,readonly "$root/usr/bin/monitor"
+  packaging/sbom.py --auditable --target "$target" >"$root/crates"
+  "$(binutil "$architecture" objcopy)" --add-section .dep-v0="$root/crates" \
+    --set-section-flags .dep-v0=noload,readonly "$root/usr/bin/monitor"
   rm "$root/crates"
   chmod 755 "$root/usr/bin/monitor"
   install -d "$root/usr/share/man/man1" "$root/usr/share/zsh/vendor-completions"
   install -d "$root/usr/share/bash-completion/completions" "$root/usr/share/fish/vendor_completions.d"
-  "$program" man "$root/usr/share/man/man1"
+  run_program "$program" man "$root/usr/share/man/man1"
   gzip -9n "$root"/usr/share/man/man1/*
-  "$program" completions bash >"$root/usr/share/bash-completion/completions/monitor"
-  "$program" completions zsh >"$root/usr/share/zsh/vendor-completions/_monitor"
-  "$program" completions fish >"$root/usr/share/fish/vendor_completions.d/monitor.fish"
+  run_program "$program" completions bash >"$root/usr/share/bash-completion/completions/monitor"
+  run_program "$program" completions zsh >"$root/usr/share/zsh/vendor-completions/_monitor"
+  run_program "$program" completions fish >"$root/usr/share/fish/vendor_completions.d/monitor.fish"
 }
 
 # For each role a configuration file, and a file for secrets that only root can read.
@@ -85,7 +98,7 @@ documents() {
   done
   place 644 conf/grafana/monitor.json "$documents/grafana/monitor.json"
   place 644 conf/prometheus/alerts.yaml "$documents/prometheus/alerts.yaml"
-  packaging/sbom.py >"$root/$documents/sbom.cdx.json"
+  packaging/sbom.py --target "$target" >"$root/$documents/sbom.cdx.json"
   {
     echo "$name ($version) unstable; urgency=medium"
     echo
@@ -114,7 +127,7 @@ Version: $version
 Architecture: $architecture
 Maintainer: $maintainer
 Installed-Size: $(installed_kib)
-Depends: libc6 (>= $(c_library "$program")), libgcc-s1
+Depends: $depends
 Recommends: ca-certificates
 Section: net
 Priority: optional

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Prints the bill of materials of the program as CycloneDX 1.5: every crate that is compiled into it,
 with version, license, checksum and what it needs. From `cargo metadata` and Cargo.lock; no network once
-the crates are there. `packaging/sbom.py > sbom.cdx.json`
+the crates are there. `packaging/sbom.py > sbom.cdx.json`, with `--target TRIPLE` for another target than this machine.
 
 With `--auditable` the same crates in the form of `cargo auditable` (JSON, compressed by zlib), which
 packaging/deb.sh puts into the program as section `.dep-v0`."""
 
+import argparse
 import datetime
 import json
 import os
@@ -27,7 +28,8 @@ def cargo(command, *arguments):
 def compiled():
     """Name and version of what becomes part of the program: neither what only builds nor what only tests
     it, nor what belongs to features that nobody switched on."""
-    listed = cargo("tree", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--format", "{p}")
+    target = ["--target", OPTIONS.target] if OPTIONS.target else []
+    listed = cargo("tree", *target, "--edges", "normal", "--prefix", "none", "--no-dedupe", "--format", "{p}")
     lines = (line.split() for line in listed.splitlines() if line)
     return {(words[0], words[1].removeprefix("v")) for words in lines}
 
@@ -121,7 +123,11 @@ def auditable():
     return zlib.compress(text.encode(), 9)
 
 
-if sys.argv[1:] == ["--auditable"]:
+parser = argparse.ArgumentParser()
+parser.add_argument("--auditable", action="store_true")
+parser.add_argument("--target")
+OPTIONS = parser.parse_args()
+if OPTIONS.auditable:
     sys.stdout.buffer.write(auditable())
     sys.exit()
 json.dump(bill(), sys.stdout, indent=1, ensure_ascii=False)

@@ -10,25 +10,56 @@ archive() {
     awk '$3 == "main" && $4 == "Packages" && $2 !~ /-/ { print $1, $2; exit }'
 }
 
-# Installs Debian packages that are missing on this machine: COMMAND=PACKAGE ...
+# Installs Debian packages that are missing on this machine: COMMAND=PACKAGE ..., or FILE=PACKAGE with a path.
+# Without root it names the missing one and ends.
 needs() {
   local pair
   for pair in "$@"; do
-    command -v "${pair%%=*}" >/dev/null ||
-      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${pair#*=}" >/dev/null
+    [ -e "${pair%%=*}" ] || command -v "${pair%%=*}" >/dev/null || install_package "${pair#*=}"
   done
 }
 
-# Makes one in FOLDER, unless there is one, with further packages (LIST, by commas); nothing of ours is in it
-# behind this.
+install_package() {
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "missing: $1; install it and run this again" >&2
+    exit 1
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
+}
+
+# Where the kernel keeps what runs programs of other machines.
+binfmt=/proc/sys/fs/binfmt_misc
+emulated=""
+
+# Lets this machine run every program of an architecture, in chroots too, until `end_emulation`.
+emulate() {
+  local machine
+  machine="$(machine "$1")"
+  needs "qemu-$machine-static=qemu-user-static"
+  [ -e "$binfmt/register" ] || mount -t binfmt_misc binfmt_misc "$binfmt"
+  if [ ! -e "$binfmt/qemu-$machine" ]; then
+    cat "/usr/lib/binfmt.d/qemu-$machine.conf" >"$binfmt/register"
+    emulated="qemu-$machine"
+  fi
+}
+
+end_emulation() {
+  [ -z "$emulated" ] || echo -1 >"$binfmt/$emulated"
+  emulated=""
+}
+
+# Makes one in FOLDER, unless there is one, with further packages (LIST, by commas), for this machine or an
+# ARCHITECTURE that is emulated; nothing of ours is in it behind this. DEBIAN_RELEASE names another release than
+# this machine's.
 fresh_system() {
-  local folder="$1" further="${2:-}" uri release
+  local folder="$1" further="${2:-}" architecture="${3:-$(dpkg --print-architecture)}" uri release
   needs debootstrap=debootstrap
   if [ ! -x "$folder/usr/bin/dpkg" ]; then
     read -r uri release < <(archive)
-    say "a fresh $release"
+    release="${DEBIAN_RELEASE:-$release}"
+    say "a fresh $release for $architecture"
     rm -rf "$folder.new"
-    debootstrap --variant=minbase ${further:+"--include=$further"} "$release" "$folder.new" "$uri" >"$folder.log" 2>&1 || {
+    debootstrap --variant=minbase "--arch=$architecture" ${further:+"--include=$further"} "$release" "$folder.new" "$uri" >"$folder.log" 2>&1 || {
       tail -n 20 "$folder.log" >&2
       rm -rf "$folder.new" "$folder.log"
       return 1

@@ -3,9 +3,10 @@
 #
 #   packaging/try-deb.sh PACKAGE.deb [FOLDER]
 #
-# The system is made by debootstrap from the archive that this machine's apt uses, in FOLDER (a
-# temporary one unless given, removed at the end; one that has a system already is used as it is). Needs
-# root, curl and Python 3; installs debootstrap where it is missing.
+# The system is made by debootstrap from the archive that this machine's apt uses, in FOLDER (a temporary one
+# unless given, removed at the end; one that has a system already is used as it is). It has the architecture of the
+# package: a foreign one is emulated by qemu, which takes minutes. DEBIAN_RELEASE names another release than this
+# machine's, such as an old one. Needs root, curl and Python 3; installs debootstrap and qemu where they are missing.
 set -euo pipefail
 
 package="$(realpath "$1")"
@@ -23,11 +24,13 @@ end() {
   for process in $serving $next; do
     kill -KILL "$process" 2>/dev/null || true
   done
+  end_emulation
   [ -z "$temporary" ] || rm -rf "$temporary"
 }
-trap end EXIT
 
+. "$(dirname "${BASH_SOURCE[0]}")/program.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/system.sh"
+trap end EXIT
 
 inside() {
   chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
@@ -39,7 +42,9 @@ files() {
     -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \) -prune -o -print | sort)
 }
 
-fresh_system "$system"
+architecture="$(dpkg-deb -f "$package" Architecture)"
+! is_foreign "$architecture" || emulate "$architecture"
+fresh_system "$system" "" "$architecture"
 files >"$system/tmp/before"
 cp "$package" "$system/tmp/monitor.deb"
 
@@ -56,7 +61,7 @@ mkdir -p "$system/var/lib/monitor/all"
 inside "GATEWAY_LISTEN=127.0.0.1:$gateway" "ANALYSIS_LISTEN=127.0.0.1:$analysis" \
   "OPERATIONS_LISTEN=127.0.0.1:$operations" monitor all --config /etc/monitor/all.yaml --data-dir /var/lib/monitor/all >"$system/tmp/out" 2>"$system/tmp/err" &
 serving=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
   key="$(grep -o 'mon_[A-Za-z0-9_-]*' "$system/tmp/out" | head -n 1 || true)"
   [ -n "$key" ] && break
   kill -0 "$serving" 2>/dev/null || break

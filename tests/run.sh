@@ -136,7 +136,7 @@ command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap
 command -v curl >/dev/null || packages curl
 find_deny >/dev/null || install_deny
-{ command -v objdump && command -v strip; } >/dev/null || packages binutils
+{ command -v readelf && command -v objcopy && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_PYTHON_OPENAI_2="$environment/python-openai-2/bin/python"

@@ -22,7 +22,7 @@ fn commands(deb: &Deb) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn the_package_holds_program_units_settings_pages_and_completions() {
     let deb = Deb::built();
     let listing = deb.listing();
@@ -67,7 +67,7 @@ fn the_package_holds_program_units_settings_pages_and_completions() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_description_says_version_libraries_and_settings() {
     let deb = Deb::built();
     assert_eq!(deb.field("Package"), "monitor-gateway");
@@ -86,7 +86,7 @@ fn its_description_says_version_libraries_and_settings() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_program_runs_and_its_settings_are_good() {
     let deb = Deb::built();
     let version = run(deb.program().arg("--version"));
@@ -105,7 +105,7 @@ fn its_program_runs_and_its_settings_are_good() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_pages_explain_every_command() {
     let deb = Deb::built();
     let page = deb.unpacked("usr/share/man/man1/monitor.1.gz");
@@ -122,7 +122,7 @@ fn its_pages_explain_every_command() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_completions_know_every_command() {
     let deb = Deb::built();
     let commands = commands(deb);
@@ -151,7 +151,7 @@ fn its_completions_know_every_command() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_scripts_do_nothing_where_no_service_manager_runs() {
     let deb = Deb::built();
     let cases = [
@@ -183,7 +183,7 @@ kill() { echo "kill $*"; }
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn an_upgrade_of_it_signals_main_processes_and_nothing_else() {
     let deb = Deb::built();
     let said = installed_over(deb, "4242");
@@ -195,7 +195,7 @@ fn an_upgrade_of_it_signals_main_processes_and_nothing_else() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_services_may_read_keys_of_the_group_that_it_makes() {
     let deb = Deb::built();
     let users = deb.read("usr/lib/sysusers.d/monitor-gateway.conf");
@@ -211,7 +211,7 @@ fn its_services_may_read_keys_of_the_group_that_it_makes() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn its_bill_of_materials_names_every_crate_with_licence_and_checksum() {
     let deb = Deb::built();
     let text = deb.read("usr/share/doc/monitor-gateway/sbom.cdx.json");

@@ -76,7 +76,7 @@ impl Deb {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn the_same_program_makes_the_same_package() {
     // Another folder, time zone and language, at another time.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deb-again");
@@ -88,7 +88,7 @@ fn the_same_program_makes_the_same_package() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, objdump and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
 fn the_packaged_program_names_its_crates_where_scanners_look() {
     let deb = Deb::built();
     let section = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dep-v0");

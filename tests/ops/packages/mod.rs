@@ -2,9 +2,12 @@
 //! crates and licences the program is made of. The package is made of the program under test; whether it
 //! installs is for `packaging/try-deb.sh` to show, in a system of its own.
 
+mod architecture;
+mod cargo_install;
 mod contents;
 mod deb;
 mod fleet;
+mod release;
 mod supply;
 
 use std::path::Path;
