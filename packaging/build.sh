@@ -48,6 +48,10 @@ begin=$SECONDS
 if [ -z "$target" ]; then
   cargo build --profile "$profile" --locked --bin monitor
 else
+  command -v rustup >/dev/null || {
+    echo "missing: rustup, which has the standard library for $target; install it and run this again" >&2
+    exit 1
+  }
   zig
   rustup --quiet target add "$target"
   cargo zigbuild --profile "$profile" --locked --bin monitor --target "$target.$C_LIBRARY"

@@ -12,7 +12,7 @@
 #   SHA256SUMS        checksums of all of these
 #   SHA256SUMS.asc    their signature, if KEY names an OpenPGP key (packaging/sign.sh)
 # and the files of a release that was there go. It needs what packaging/deb.sh needs, installs what is missing where
-# it is root, and says which package is missing where it is not. One commit gives the same files everywhere.
+# it is root, and says which package is missing where it is not. The same programs give the same files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . packaging/program.sh
