@@ -185,8 +185,8 @@ fn who_asked_for_no_stream_gets_no_block_in_the_form_of_one() {
 
 #[test]
 fn a_text_in_very_many_parts_is_one_text() {
-    // CONTRACT 41: at most 64 texts of a stream are followed.
-    let parts = vec![r#"{"type":"text","text":"a "}"#; 100].join(",");
+    // CONTRACT 41: at most 256 texts of a stream are followed.
+    let parts = vec![r#"{"type":"text","text":"a "}"#; 300].join(",");
     let event = |content: &str| {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{content}}}}}]}}\n\n")
     };

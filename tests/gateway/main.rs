@@ -14,6 +14,8 @@ mod bytes;
 mod callers;
 mod crowd;
 mod data_folder;
+mod deceiving_servers;
+mod decoding;
 mod early;
 mod errors;
 mod failover;

@@ -5,7 +5,7 @@
 use monitor_wire::json::{checked_answer, scan};
 use monitor_wire::sse::{Accumulator, NotReplayed, Parser, replay};
 
-const ANSWER: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":["a",{"type":"text","text":"b\n"}],"thinking":"t","tool_calls":[{"index":1,"type":"custom","custom":{"name":"f","input":"x"}}]},"finish_reason":"stop"},{"text":"c"}],"usage":{"total_tokens":3}}"#;
+const ANSWER: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":["a",{"type":"text","text":"b\n"}],"thinking":"t","tool_calls":[{"index":1,"type":"custom","custom":{"name":"f","input":"{\"a\":\"\\u0034\"}"}}]},"finish_reason":"stop"},{"text":"c"}],"usage":{"total_tokens":3}}"#;
 
 const STREAM: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":[\"a\",\"b\"],\"thinking\":\"t\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"c\",\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\r\n\r\ndata: [DONE]\n\n";
 
@@ -49,7 +49,8 @@ fn a_mutated_answer_is_checked_and_replayed_within_its_bounds() {
         let checked = checked_answer(&body);
         assert_eq!(checked.is_some(), scan(&body).is_ok());
         if let Some(checked) = checked {
-            assert!(checked.text.len() <= body.len());
+            // Arguments that are no JSON are read in two forms.
+            assert!(checked.text.len() <= 2 * body.len());
             let mut breaks = checked.part_breaks.iter();
             assert!(breaks.all(|place| checked.text.as_bytes()[*place] == b'\n'));
         }

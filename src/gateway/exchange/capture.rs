@@ -323,6 +323,7 @@ fn read_stream(bytes: &[u8], wanted: Wanted, scope: Scope) -> Captured {
     let mut captured = captured_stream(&parser, &text, wanted.metadata);
     if let Some(checked) = text.checked_text() {
         captured.incomplete |= checked.has_unreadable && !bytes.is_empty();
+        captured.incomplete |= sse::has_doubtful_lines(bytes);
         captured.text = checked.text;
         captured.part_breaks = checked.part_breaks;
     }

@@ -1,5 +1,6 @@
 //! The texts of requests and answers: each stands in a string of the body, they ascend, replacing them by
-//! themselves changes nothing, and what a second reader finds as a user's or a model's text is among them.
+//! themselves changes nothing, and what a second reader finds as a user's or a model's text, or decodes of arguments, is
+//! among them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -98,7 +99,8 @@ fn check_answer(body: &[u8], second: Option<&Value>) {
 /// What is checked of an answer is no longer than the answer, and has every text of every choice.
 fn check_checked(body: &[u8], second: Option<&Value>) {
     let checked = checked_answer(body).expect("what the scanner accepts is read");
-    assert!(checked.text.len() <= body.len());
+    // Arguments that are no JSON are read in two forms.
+    assert!(checked.text.len() <= 2 * body.len());
     let breaks = checked.part_breaks.iter();
     assert!(
         breaks
@@ -119,6 +121,31 @@ fn check_checked(body: &[u8], second: Option<&Value>) {
                 "a text is not checked"
             );
         }
+        let calls = choice["message"]["tool_calls"].as_array();
+        for call in calls.into_iter().flatten() {
+            let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+            let arguments = serde_json::from_str(arguments).unwrap_or_default();
+            check_strings(&arguments, |text| {
+                checked.has_unreadable || checked.text.contains(text)
+            });
+        }
+    }
+}
+
+/// Whether every string of arguments is checked as a second reader decodes it.
+fn check_strings(value: &Value, is_checked: impl Fn(&str) -> bool + Copy) {
+    match value {
+        Value::String(text) => assert!(is_checked(text), "a text of arguments is not checked"),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| check_strings(value, is_checked)),
+        Value::Object(members) => {
+            for (name, value) in members {
+                assert!(is_checked(name), "a name in arguments is not checked");
+                check_strings(value, is_checked);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

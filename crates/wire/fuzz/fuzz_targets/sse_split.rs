@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use monitor_wire::json::unescape;
+use monitor_wire::json::{ArgumentsDecoder, unescape};
 use monitor_wire::sse::pieces::{self, Field, Reading};
 use monitor_wire::sse::{Accumulator, FrameBoundary, Frames, Parser, Template};
 
@@ -102,6 +102,23 @@ fn texts_of(frame: &[u8]) -> Vec<String> {
     said.pieces.into_iter().map(check).collect()
 }
 
+/// The escapes of arguments that come in pieces, of which none ends inside a character.
+fn arguments(parts: &[&[u8]]) -> String {
+    let (mut decoder, mut text, mut rest) =
+        (ArgumentsDecoder::default(), String::new(), Vec::new());
+    for part in parts {
+        rest.extend_from_slice(part);
+        let end = match std::str::from_utf8(&rest) {
+            Ok(whole) => whole.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let begun = rest.split_off(end);
+        text += &decoder.push(&String::from_utf8_lossy(&rest));
+        rest = begun;
+    }
+    text + &decoder.finish()
+}
+
 fuzz_target!(|input: &[u8]| {
     let [bound, cuts @ ..] = input else { return };
     let (cuts, stream) = cuts.split_at(cuts.len().min(4));
@@ -112,6 +129,9 @@ fuzz_target!(|input: &[u8]| {
     let whole = [stream];
     let parts = cut(stream, cuts);
     assert_eq!(events(&whole, bound), events(&parts, bound));
+    if std::str::from_utf8(stream).is_ok() {
+        assert_eq!(arguments(&whole), arguments(&parts));
+    }
     let (bytes, texts) = frames(&whole, 1 << 20);
     assert_eq!(bytes, stream);
     let (cut_bytes, cut_texts) = frames(&parts, 1 << 20);

@@ -2,11 +2,13 @@
 //! (CONTRACT 4), and behind that every other string that the client gets. `sse::Accumulator` does the same for streams.
 
 use super::answer::{Answer, AnswerTexts, JoinedText};
-use super::content::{OtherTexts, TopMember, texts_beside, texts_of};
+use super::arguments::arguments_text_of;
+use super::content::{CallText, OtherText, OtherTexts, TopMember, texts_beside, texts_of};
 use super::kind::Kind;
 use super::scan::scan;
 use super::text::{Joined, unescape};
 use super::view::View;
+use std::borrow::Cow;
 
 /// Reads every text of an answer, of a `chat.completion` body and of any other shape. None when it is not JSON. An answer
 /// in which no text is found, and no message that may be without one, has something unreadable.
@@ -92,7 +94,7 @@ impl Reader<'_> {
                 self.beside.push(std::mem::take(&mut words));
                 last = Some(other.member);
             }
-            words.extend(&unescape(&self.body[other.span.clone()]));
+            words.extend(&self.text(other));
         }
         words.has_unreadable |= texts.has_unreadable;
         self.beside.push(words);
@@ -101,12 +103,20 @@ impl Reader<'_> {
     /// Texts that stand alone.
     fn apart(&self, texts: OtherTexts) -> JoinedText {
         let mut text = Joined::default();
-        for other in texts.found {
-            text.push(unescape(&self.body[other.span]));
+        for other in &texts.found {
+            text.push(self.text(other));
         }
         JoinedText {
             has_unreadable: texts.has_unreadable,
             ..JoinedText::of(text.into_text())
+        }
+    }
+
+    fn text(&self, other: &OtherText) -> Cow<'_, str> {
+        let text = unescape(&self.body[other.span.clone()]);
+        match other.of_call {
+            Some(CallText::Arguments) => arguments_text_of(text),
+            _ => text,
         }
     }
 
@@ -150,6 +160,10 @@ mod tests {
         (
             r#"{"choices":[{"message":{"content":null,"audio":{"id":"no","data":"no","transcript":"a"},"annotations":[{"title":"no"}]}}]}"#,
             "a",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"a","tool_calls":[{"function":{"name":"f","arguments":"{\"n\":\"\\u0034\\/1\"}"}},{"custom":{"input":"\\u0034"}},{"function":{"arguments":{"x":"\\n"}}}],"function_call":{"arguments":"[\"\\u0035\"]"}}}]}"#,
+            "a\nf\n{\"n\":\"4/1\"}\n\\u0034\n4\n\\n\n[\"5\"]",
         ),
         (r#"{"choices":[{"index":0,"text":"a"}]}"#, "a"),
         (

@@ -4,11 +4,13 @@
 //! recurse. Numbers, escapes, key order and white space are looked at, never changed.
 
 mod answer;
+mod arguments;
 mod chat;
 mod check;
 mod checked_answer;
 mod content;
 mod envelope;
+mod index;
 mod kind;
 mod literal;
 mod long_strings;
@@ -22,12 +24,14 @@ mod view;
 
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
 pub(crate) use answer::{AnswerTexts, JoinedText};
+pub use arguments::{ArgumentsDecoder, arguments_text};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
 pub use checked_answer::checked_answer;
+pub(crate) use content::{CallText, OtherText, Place, TopMember, other_texts};
 pub use content::{ContentLiterals, TextPath, content_literals};
-pub(crate) use content::{OtherText, Place, TopMember, other_texts};
 pub use envelope::is_envelope;
+pub(crate) use index::index_of;
 pub use kind::Kind;
 pub use literal::{each_literal, escape_into, raw_spans, write_string};
 pub use messages::ScanRole;

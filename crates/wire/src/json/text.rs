@@ -116,7 +116,8 @@ pub fn unescape(token: &[u8]) -> Cow<'_, str> {
     }
 }
 
-fn decode(mut rest: &str) -> String {
+/// A text with every escape written out.
+pub(super) fn decode(mut rest: &str) -> String {
     let mut text = String::with_capacity(rest.len());
     while let Some(place) = memchr::memchr(b'\\', rest.as_bytes()) {
         // A backslash is one byte, so both sides of it are character boundaries.

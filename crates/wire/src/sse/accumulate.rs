@@ -4,8 +4,9 @@
 
 use super::choice_text::{Budget, ChoiceText, short};
 use super::delta::{
-    Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, text_of_parts, value,
+    Choice, Chunk, Delta, Function, Part, ToolCall, Usage, index, text, text_of_parts, value,
 };
+use super::line::has_event_in_line;
 use super::stream_texts::{CheckedText, Members, OUTSIDE, StreamTexts};
 use crate::json::{JoinedText, content_literals};
 use serde::Deserialize;
@@ -85,6 +86,9 @@ impl Accumulator {
             self.model = text(chunk.model).map(|model| short(&model).into());
         }
         self.other_members(OUTSIDE, &data, &OF_CHUNK);
+        if self.stream_texts.is_some() && has_event_in_line(data.as_bytes()) {
+            self.skipped += 1;
+        }
         for (place, choice) in (0..).zip(self.list(chunk.choices)) {
             self.choice(place, choice);
         }
@@ -164,7 +168,7 @@ impl Accumulator {
         let Some(choice) = self.read::<Choice<'_>>(part) else {
             return;
         };
-        let index = value(choice.index).unwrap_or(place);
+        let index = self.index(choice.index, place);
         self.other_members(index, part.map_or("", RawValue::get), &OF_CHOICE);
         if let Some(reason) = text(choice.finish_reason)
             && let Some(choice) = self.budget.entry(&mut self.choices, index)
@@ -226,7 +230,7 @@ impl Accumulator {
         let Some(function) = self.read::<Function<'_>>(call.function) else {
             return;
         };
-        let index = value(call.index).unwrap_or(place);
+        let index = self.index(call.index, place);
         let Some(choice) = self.budget.entry(&mut self.choices, choice) else {
             return;
         };
@@ -240,6 +244,13 @@ impl Accumulator {
         if let Some(arguments) = text(function.arguments) {
             self.budget.append(&mut called.arguments, &arguments);
         }
+    }
+
+    /// The index of an element, or its place where that is none, which counts as unreadable.
+    fn index(&mut self, part: Part<'_>, place: u64) -> u64 {
+        let index = index(part, place);
+        self.skipped += u64::from(index.is_none());
+        index.unwrap_or(place)
     }
 
     /// None for a part that is missing, and for one that cannot be read, which counts.

@@ -1,6 +1,7 @@
 //! The text of each choice of a stream so far, within a limit of memory.
 
-use crate::json::JoinedText;
+use crate::json::{JoinedText, arguments_text};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What an entry costs of the bound besides its text, so that a million empty choices are bounded too.
@@ -30,12 +31,9 @@ impl ChoiceText {
                 return text.clone();
             }
         }
-        let calls: Vec<&str> = self
-            .tools
-            .values()
-            .flat_map(|call| [call.name.as_str(), call.arguments.as_str()])
-            .collect();
-        calls.join("\n")
+        let calls = self.tools.values();
+        let calls = calls.flat_map(|call| [(&*call.name).into(), arguments_text(&call.arguments)]);
+        calls.collect::<Vec<Cow<'_, str>>>().join("\n")
     }
 }
 

@@ -1,10 +1,8 @@
 //! The data of one raw frame, and where each byte of it stood.
 
+use super::line::{BOM, Line};
 use crate::json::unescape;
 use std::ops::Range;
-
-/// A byte order mark, which may stand before the first frame.
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The `data` lines of one raw frame joined by line feeds.
 pub(super) fn data(frame: &[u8]) -> Vec<u8> {
@@ -14,6 +12,8 @@ pub(super) fn data(frame: &[u8]) -> Vec<u8> {
 /// The `data` lines of a frame joined by line feeds, and where each stood.
 pub(super) struct Data {
     pub(super) joined: Vec<u8>,
+    /// Some clients may find data in a line that is none.
+    pub(super) has_doubtful_lines: bool,
     /// Where a line begins in `joined` and in the frame.
     lines: Vec<(usize, usize)>,
     /// Lines that were looked at for places.
@@ -24,19 +24,25 @@ pub(super) struct Data {
 impl Data {
     pub(super) fn of(frame: &[u8]) -> Self {
         let (mut joined, mut lines) = (Vec::with_capacity(frame.len()), Vec::new());
+        let mut has_doubtful_lines = false;
         let mut at = if frame.starts_with(BOM) { BOM.len() } else { 0 };
         for line in frame[at..].split(|byte| matches!(byte, b'\n' | b'\r')) {
-            if let Some(value) = data_of(line) {
-                if !lines.is_empty() {
-                    joined.push(b'\n');
+            match Line::of(line) {
+                Line::Data(value) => {
+                    if !lines.is_empty() {
+                        joined.push(b'\n');
+                    }
+                    lines.push((joined.len(), at + line.len() - value.len()));
+                    joined.extend_from_slice(value);
                 }
-                lines.push((joined.len(), at + line.len() - value.len()));
-                joined.extend_from_slice(value);
+                Line::Empty => {}
+                Line::Doubtful => has_doubtful_lines = true,
             }
             at += line.len() + 1;
         }
         Self {
             joined,
+            has_doubtful_lines,
             lines,
             #[cfg(test)]
             looked_at: Default::default(),
@@ -61,15 +67,6 @@ impl Data {
         });
         self.lines.get(begun.checked_sub(1)?).copied()
     }
-}
-
-fn data_of(line: &[u8]) -> Option<&[u8]> {
-    let value = line.strip_prefix(b"data")?;
-    if value.is_empty() {
-        return Some(value);
-    }
-    let value = value.strip_prefix(b":")?;
-    Some(value.strip_prefix(b" ").unwrap_or(value))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The shape of a `chat.completion.chunk`, read part by part and borrowed from the event. Every part
 //! may be missing, null or of an odd type without costing the others. Not a check of the format.
 
-use crate::json::content_literals;
+use crate::json::{content_literals, index_of};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
@@ -139,6 +139,11 @@ fn details<'de, D: Deserializer<'de>>(source: D) -> Result<PromptTokensDetails, 
 /// A value without borrowed parts, None when it is of another type.
 pub(super) fn value<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
     serde_json::from_str(part?.get()).ok()
+}
+
+/// The index of an element of a list, by default its place in it; None where it is no index.
+pub(super) fn index(part: Part<'_>, place: u64) -> Option<u64> {
+    part.map_or(Some(place), |number| index_of(number.get()))
 }
 
 /// The text of a string, or that of a content in parts, joined by line feeds.

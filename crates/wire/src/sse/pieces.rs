@@ -3,8 +3,9 @@
 //! certain it calls unreadable, because nobody may pass it as checked.
 
 use super::data::Data;
-use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, text, value};
-use crate::json::{Place, TextPath, content_literals, has_misspelled, other_texts};
+use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, index, text};
+use super::line::{BOM, has_event_in_line};
+use crate::json::{CallText, Place, TextPath, content_literals, has_misspelled, other_texts};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -54,6 +55,8 @@ pub struct Piece {
     pub span: Range<usize>,
     /// The text it stands for.
     pub text: String,
+    /// That text is a part of JSON again: the arguments of a call.
+    pub is_arguments: bool,
 }
 
 /// Texts of a choice that grow from event to event.
@@ -79,8 +82,16 @@ pub enum Field {
     Other(TextPath),
 }
 
-/// Reads one raw frame.
+/// Reads one raw frame. Behind the first one of a stream, clients disagree on what begins with a byte order mark.
 pub fn read(frame: &[u8]) -> Reading {
+    match frame.starts_with(BOM) {
+        true => Reading::Unreadable,
+        false => read_first(frame),
+    }
+}
+
+/// Reads the first frame of a stream, which may begin with a byte order mark.
+pub fn read_first(frame: &[u8]) -> Reading {
     read_texts(frame, Wanted::Every)
 }
 
@@ -96,9 +107,21 @@ enum Wanted {
     Known,
 }
 
+/// What the text of a string is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    /// JSON again.
+    Arguments,
+}
+
 fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
     let data = Data::of(frame);
     let event = data.joined.trim_ascii();
+    let is_doubtful = || data.has_doubtful_lines || has_event_in_line(&data.joined);
+    if wanted == Wanted::Every && is_doubtful() {
+        return Reading::Unreadable;
+    }
     if event.is_empty() {
         return Reading::Nothing;
     }
@@ -113,7 +136,15 @@ fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
 }
 
 fn chunk(data: &Data, wanted: Wanted, said: &mut Said) -> Option<()> {
-    let chunk: Chunk<'_> = object(std::str::from_utf8(&data.joined).ok()?)?;
+    let json = std::str::from_utf8(&data.joined).ok()?;
+    let chunk: Chunk<'_> = object(json)?;
+    let mut outside = Pieces {
+        data,
+        wanted,
+        choice: 0,
+        said,
+    };
+    outside.other_members(json, Chunk::NAMES, Place::of_object("chunk"))?;
     for (place, choice) in (0..).zip(list(chunk.choices)?) {
         let Some(choice) = choice else { continue };
         let json = choice.get();
@@ -121,7 +152,7 @@ fn chunk(data: &Data, wanted: Wanted, said: &mut Said) -> Option<()> {
         let mut delta = Pieces {
             data,
             wanted,
-            choice: value(choice.index).unwrap_or(place),
+            choice: index(choice.index, place)?,
             said,
         };
         if delta.said.choices.len() == MOST_PIECES {
@@ -165,7 +196,7 @@ impl Pieces<'_> {
             let Some(call) = call else { continue };
             let json = call.get();
             let call: ToolCall<'_> = object(json)?;
-            let index = value(call.index).unwrap_or(at);
+            let index = index(call.index, at)?;
             let place = calls.member(&index.to_string());
             self.other_members(json, ToolCall::NAMES, place)?;
             let fields = (Field::ToolName(index), Field::ToolArguments(index));
@@ -185,7 +216,11 @@ impl Pieces<'_> {
             return (!has_misspelled(object.as_bytes(), known)).then_some(());
         }
         for text in other_texts(object.as_bytes(), known, place)? {
-            self.string(object.get(text.span)?, Field::Other(text.path))?;
+            let form = match text.of_call {
+                Some(CallText::Arguments) => Form::Arguments,
+                _ => Form::Plain,
+            };
+            self.string(object.get(text.span)?, Field::Other(text.path), form)?;
         }
         Some(())
     }
@@ -196,10 +231,14 @@ impl Pieces<'_> {
         };
         let function: Function<'_> = object(part.get())?;
         self.other_members(part.get(), Function::NAMES, place)?;
-        for (part, field) in [(function.name, fields.0), (function.arguments, fields.1)] {
+        let texts = [
+            (function.name, fields.0, Form::Plain),
+            (function.arguments, fields.1, Form::Arguments),
+        ];
+        for (part, field, form) in texts {
             let Some(json) = part else { continue };
             let text = json.get().starts_with('"').then_some(json.get())?;
-            self.string(text, field)?;
+            self.string(text, field, form)?;
         }
         Some(())
     }
@@ -209,12 +248,12 @@ impl Pieces<'_> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
         for span in content.literals.into_iter().chain(content.asides) {
-            self.string(json.get().get(span)?, field)?;
+            self.string(json.get().get(span)?, field, Form::Plain)?;
         }
         (!content.has_unreadable).then_some(())
     }
 
-    fn string(&mut self, json: &str, field: Field) -> Option<()> {
+    fn string(&mut self, json: &str, field: Field, form: Form) -> Option<()> {
         if self.said.pieces.len() == MOST_PIECES {
             return None;
         }
@@ -224,6 +263,7 @@ impl Pieces<'_> {
             field,
             span,
             text,
+            is_arguments: form == Form::Arguments,
         });
         Some(())
     }

@@ -1,9 +1,10 @@
 //! A whole chat completion as the event stream that says the same (CONTRACT 43). Values stay as the upstream
 //! wrote them, but for line breaks between them, which would end a line of the stream.
 
+use super::delta::{Choice, KnownNames, ToolCall};
 use super::template::LONGEST_REPEATED;
 use super::writer::DONE;
-use crate::json::{Kind, View, is_exactly, scan};
+use crate::json::{Kind, View, has_misspelled, index_of, is_exactly, scan};
 
 /// Members that every event repeats, so that each can be told for one of this answer. Where one is long, only the first
 /// event has it.
@@ -28,7 +29,8 @@ pub enum NotReplayed {
 /// `stream_options.include_usage` asks for.
 ///
 /// # Errors
-/// [`NotReplayed`] for a body that is no chat completion, and for one whose events have more than `limit` bytes.
+/// [`NotReplayed`] for a body that is no chat completion, for one in which a client of the events would join what was
+/// checked apart, and for one whose events have more than `limit` bytes.
 pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u8>, NotReplayed> {
     scan(completion).map_err(|_| NotReplayed::Unreadable)?;
     let body = completion.trim_ascii();
@@ -44,6 +46,7 @@ pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u
         limit,
         out: Vec::with_capacity((completion.len() + 1024).min(limit)),
     };
+    require_different(choices, Choice::NAMES)?;
     for (place, choice) in choices.elements().enumerate() {
         events.choice(place, Members::of(choice)?)?;
     }
@@ -53,6 +56,25 @@ pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u
     }
     events.append(DONE)?;
     Ok(events.out)
+}
+
+/// Refuses elements of which two are one to a client of events, as it joins what comes under one index, and elements whose
+/// index or other `names` only some clients find.
+fn require_different(list: View<'_>, names: &[&str]) -> Result<(), NotReplayed> {
+    let mut indices = Vec::new();
+    for (place, element) in (0..).zip(list.elements()) {
+        let own = Members::of(element)?.raw("index");
+        let index = own.map_or(Some(place), index_of);
+        if has_misspelled(element.raw().as_bytes(), names) {
+            return Err(NotReplayed::Unreadable);
+        }
+        indices.push(index.ok_or(NotReplayed::Unreadable)?);
+    }
+    indices.sort_unstable();
+    match indices.windows(2).all(|pair| pair[0] != pair[1]) {
+        true => Ok(()),
+        false => Err(NotReplayed::Unreadable),
+    }
 }
 
 /// The last of each of the short members that every event repeats.
@@ -87,6 +109,10 @@ impl Events<'_> {
         let has_text = message
             .get("content")
             .is_some_and(|content| content.kind() == Kind::String);
+        // Its text would stand beside that of the message.
+        if choice.get("delta").is_some() {
+            return Err(NotReplayed::Unreadable);
+        }
         let begun = Object::default().with("role", role);
         let begun = begun.with("content", if has_text { "\"\"" } else { "null" });
         self.delta(&index, begun, Object::default(), "null")?;
@@ -158,6 +184,7 @@ fn tool_calls(calls: View<'_>) -> Result<String, NotReplayed> {
     if calls.kind() != Kind::Array {
         return Err(NotReplayed::Unreadable);
     }
+    require_different(calls, ToolCall::NAMES)?;
     let mut placed = String::from("[");
     for (place, call) in calls.elements().enumerate() {
         let call = Members::of(call)?;

@@ -3,8 +3,10 @@
 
 use super::choice_text::{Budget, ChoiceText};
 use crate::json::{
-    AnswerTexts, JoinedText, OtherText, Place, TextPath, TopMember, other_texts, unescape,
+    AnswerTexts, CallText, JoinedText, OtherText, Place, TextPath, TopMember, arguments_text,
+    other_texts, unescape,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a stream says beside content and refusal, by the places of its texts. No `Debug`: it holds the model's words.
@@ -24,7 +26,18 @@ pub(super) struct StreamTexts {
 struct GrowingText {
     choice: u64,
     member: TopMember,
+    of_call: Option<CallText>,
     text: String,
+}
+
+impl GrowingText {
+    /// Its text for the check.
+    fn read(&self) -> Cow<'_, str> {
+        match self.of_call {
+            Some(CallText::Arguments) => arguments_text(&self.text),
+            _ => (&*self.text).into(),
+        }
+    }
 }
 
 /// What a further text costs of the bound besides its bytes and its entry: its place and that in the list.
@@ -86,6 +99,7 @@ impl StreamTexts {
                 self.texts.push(GrowingText {
                     choice,
                     member: other.member,
+                    of_call: other.of_call,
                     text: String::new(),
                 });
                 self.places.insert(key, self.texts.len() - 1);
@@ -94,7 +108,7 @@ impl StreamTexts {
         };
         let growing = &mut self.texts[place];
         // Some upstreams repeat the whole name in every delta.
-        if !(other.is_call_name && growing.text == piece) {
+        if !(other.of_call == Some(CallText::Name) && growing.text == piece) {
             budget.append(&mut growing.text, piece);
         }
     }
@@ -149,14 +163,14 @@ impl OtherMembers {
     fn push(&mut self, growing: &GrowingText) {
         let member = growing.member;
         if member == TopMember::ToolCalls {
-            self.calls.push(JoinedText::of(growing.text.clone()));
+            self.calls.push(JoinedText::of(growing.read().into_owned()));
             return;
         }
         if self.last != Some(member) || member == TopMember::FunctionCall {
             self.others.push(std::mem::take(&mut self.words));
             self.last = Some(member);
         }
-        self.words.extend(&growing.text);
+        self.words.extend(&growing.read());
     }
 
     fn into_joined(mut self) -> [JoinedText; 2] {

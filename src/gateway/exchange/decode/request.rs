@@ -8,6 +8,7 @@ use crate::fair_queue::heavy;
 use crate::gateway::body_type::{Coding, Undecodable};
 use crate::gateway::error::CallError;
 use crate::gateway::exchange::body_buffer::{Body, MEMORY_WAIT};
+use crate::gateway::limits::MemoryReservation;
 use crate::gateway::state::Snapshot;
 use bytes::Bytes;
 use std::io::{self, Read};
@@ -49,7 +50,8 @@ impl Bounds {
     }
 }
 
-/// The body with the decoded bytes in place of the encoded ones, which it keeps.
+/// The body with the decoded bytes in place of the encoded ones, which it keeps. All memory that decoding takes is
+/// reserved, also what it gives back at its end.
 pub(crate) async fn decoded(
     snapshot: &Snapshot,
     mut body: Body,
@@ -57,14 +59,22 @@ pub(crate) async fn decoded(
 ) -> Result<Body, CallError> {
     let encoded = std::mem::take(&mut body.bytes);
     let bounds = Bounds::new(encoded.len(), snapshot.settings.limits.decoded_bytes);
+    let holder = body.reservation.holder();
+    let mut window = MemoryReservation::new(&snapshot.memory, holder);
+    reserve(&mut window, largest_window(coding).min(bounds.of_ratio)).await?;
     let mut decoding = Decoding::new(coding, &encoded).map_err(CallError::Undecodable)?;
+    let announced = announced(coding, &encoded).filter(|bytes| bounds.check(*bytes).is_ok());
     let mut text = Vec::new();
     loop {
-        let step = (text.len() / 4).clamp(SMALLEST_STEP, LARGEST_STEP);
-        if body.reservation.grow(step).is_err() {
-            let grown = body.reservation.grow_within(step, MEMORY_WAIT).await;
-            grown.map_err(|full| CallError::Overloaded(full.0))?;
-        }
+        let step = match announced {
+            // The end shows where a byte more is asked for.
+            Some(bytes) if text.is_empty() => bytes + 1,
+            _ => (text.len() / 4).clamp(SMALLEST_STEP, LARGEST_STEP),
+        };
+        reserve(&mut body.reservation, step).await?;
+        // The text is in memory twice while its buffer grows.
+        let mut moved = MemoryReservation::new(&snapshot.memory, holder);
+        reserve(&mut moved, text.len()).await?;
         let done = heavy(step, || decoding.step(&mut text, step));
         bounds.check(text.len()).map_err(CallError::Undecodable)?;
         if done.map_err(CallError::Undecodable)? {
@@ -75,6 +85,40 @@ pub(crate) async fn decoded(
     body.bytes = Bytes::from(text);
     body.encoded = Some(encoded);
     Ok(body)
+}
+
+/// Reserves memory, waiting for other calls to release some.
+async fn reserve(reservation: &mut MemoryReservation, bytes: usize) -> Result<(), CallError> {
+    if reservation.grow(bytes).is_ok() {
+        return Ok(());
+    }
+    let grown = reservation.grow_within(bytes, MEMORY_WAIT).await;
+    grown.map_err(|full| CallError::Overloaded(full.0))
+}
+
+/// What a decoder keeps of the text behind it, at most.
+fn largest_window(coding: Coding) -> usize {
+    match coding {
+        Coding::Gzip | Coding::Deflate => 64 << 10,
+        Coding::Brotli => 16 << 20,
+        Coding::Zstd => 1 << ZSTD_WINDOW_BITS,
+    }
+}
+
+/// The decoded size that a body names, with which its buffer need not grow. A body that names more than it has is
+/// malformed; one that names less, because it has several members, is decoded all the same.
+fn announced(coding: Coding, encoded: &[u8]) -> Option<usize> {
+    match coding {
+        Coding::Gzip => {
+            let size = encoded.last_chunk::<4>()?;
+            usize::try_from(u32::from_le_bytes(*size)).ok()
+        }
+        Coding::Zstd => {
+            let size = zstd::zstd_safe::get_frame_content_size(encoded).ok()??;
+            usize::try_from(size).ok()
+        }
+        Coding::Deflate | Coding::Brotli => None,
+    }
 }
 
 /// A body that is being decoded.

@@ -3,6 +3,7 @@
 //! unreadable event is never a silent pass (CONTRACT 13, 26). An answer that is no stream has
 //! `held/local_check`.
 
+mod growing_text;
 mod pending_frames;
 mod text_window;
 
@@ -19,7 +20,7 @@ use crate::gateway::state::Snapshot;
 use crate::observe::{Metrics, UncheckedReason};
 use bytes::Bytes;
 use monitor_model::{OnBackendFailure, Policy};
-use monitor_wire::sse::pieces::{Reading, read};
+use monitor_wire::sse::pieces::{Reading, read, read_first};
 use monitor_wire::sse::{Frame, Frames};
 use pending_frames::PendingFrames;
 use pingora_http::ResponseHeader;
@@ -40,6 +41,8 @@ pub(super) struct HoldBack {
     metrics: Arc<Metrics>,
     detectors: Detectors,
     frames: Frames,
+    /// A frame has come.
+    has_begun: bool,
     pending: PendingFrames,
     /// The answer has no text, or is a compressed stream, so it passes unchanged.
     passes: bool,
@@ -68,6 +71,7 @@ impl HoldBack {
             policy: policy.clone(),
             metrics: snapshot.metrics.clone(),
             frames: Frames::new(LARGEST_FRAME),
+            has_begun: false,
             pending: PendingFrames::default(),
             passes: false,
             is_unchecked: false,
@@ -76,7 +80,9 @@ impl HoldBack {
     }
 
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         let reading = match frame.is_whole {
+            true if is_first => read_first(frame.bytes),
             true => read(frame.bytes),
             false => Reading::Unreadable,
         };

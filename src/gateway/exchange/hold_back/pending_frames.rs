@@ -1,15 +1,17 @@
 //! Frames that wait until the client may see all their text, and the end of a stream at a finding (CONTRACT
 //! 41). Frames leave unchanged and in order.
 
-use super::text_window::{Detectors, TextWindow};
+use super::growing_text::{GrowingText, PieceSpan};
+use super::text_window::Detectors;
 use monitor_wire::sse::pieces::{Field, Named, Piece, Reading, Said, read};
 use monitor_wire::sse::{Template, writer};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most bytes of waiting frames. Above it the texts are inspected as if they ended there.
 const MOST_PENDING: usize = 4 << 20;
-/// The most texts, and the most choices, of one stream. A frame that begins another counts as unreadable.
-const MOST_TEXTS: usize = 64;
+/// The most texts, and the most choices, of one stream: search results that come with an answer are some dozens. A frame
+/// that begins another counts as unreadable.
+const MOST_TEXTS: usize = 256;
 
 /// One growing text: a choice and a field of it.
 type TextKey = (u64, Field);
@@ -19,7 +21,7 @@ type TextKey = (u64, Field);
 pub(super) struct PendingFrames {
     frames: VecDeque<PendingFrame>,
     bytes: usize,
-    texts: BTreeMap<TextKey, TextWindow>,
+    texts: BTreeMap<TextKey, GrowingText>,
     /// The choices that the client has seen, and whether it has seen their end.
     choices: BTreeMap<u64, bool>,
     /// The client's stream ends inside a frame that was too large to be held.
@@ -36,8 +38,7 @@ struct PendingFrame {
 /// The position of a piece in its text.
 struct PiecePosition {
     key: TextKey,
-    start: usize,
-    end: usize,
+    span: PieceSpan,
 }
 
 impl PendingFrames {
@@ -64,10 +65,8 @@ impl PendingFrames {
         for piece in said.pieces {
             let key = key_of(&piece);
             let text = self.texts.entry(key).or_default();
-            let start = text.end();
-            text.push(&piece.text, detectors);
-            let end = text.end();
-            pieces.push(PiecePosition { key, start, end });
+            let span = text.push(&piece, detectors);
+            pieces.push(PiecePosition { key, span });
         }
         self.hold(raw, true, pieces, said.choices);
         true
@@ -106,17 +105,13 @@ impl PendingFrames {
 
     /// Whether there is a finding.
     pub(super) fn has_finding(&self) -> bool {
-        self.texts.values().any(|text| text.finding().is_some())
+        self.texts.values().any(GrowingText::has_finding)
     }
 
     /// Moves the frames that the client may see to `out`.
     pub(super) fn release(&mut self, out: &mut Vec<u8>) {
         while let Some(frame) = self.frames.front() {
-            if frame
-                .pieces
-                .iter()
-                .any(|place| place.end > self.visible(place))
-            {
+            if !frame.pieces.iter().all(|place| self.is_visible(place)) {
                 return;
             }
             let Some(frame) = self.frames.pop_front() else {
@@ -141,13 +136,9 @@ impl PendingFrames {
         while let Some(frame) = self.frames.pop_front() {
             template = Template::of(&frame.raw);
             self.release_part(&frame, &template, out);
-            let has_finding =
-                |place: &&PiecePosition| self.finding(place).is_some_and(|at| at < place.end);
-            found = frame
-                .pieces
-                .iter()
-                .find(has_finding)
-                .map(|place| place.key.0);
+            let mut places = frame.pieces.iter();
+            let found_in = places.find(|place| self.is_found_in(place));
+            found = found_in.map(|place| place.key.0);
             if found.is_some() {
                 break;
             }
@@ -171,7 +162,8 @@ impl PendingFrames {
             return;
         };
         for (place, piece) in frame.pieces.iter().zip(said.pieces) {
-            let visible = self.visible(place).clamp(place.start, place.end) - place.start;
+            let text = self.texts.get(&place.key);
+            let visible = text.map_or(0, |text| text.visible(&place.span));
             let (choice, field) = place.key;
             // The form around a text under another name is not known, so none of it is shown.
             if visible > 0 && !matches!(field, Field::Other(_)) {
@@ -201,12 +193,14 @@ impl PendingFrames {
         });
     }
 
-    fn visible(&self, place: &PiecePosition) -> usize {
-        self.texts.get(&place.key).map_or(0, TextWindow::visible)
+    fn is_visible(&self, place: &PiecePosition) -> bool {
+        let text = self.texts.get(&place.key);
+        text.is_some_and(|text| text.is_visible(&place.span))
     }
 
-    fn finding(&self, place: &PiecePosition) -> Option<usize> {
-        self.texts.get(&place.key)?.finding()
+    fn is_found_in(&self, place: &PiecePosition) -> bool {
+        let text = self.texts.get(&place.key);
+        text.is_some_and(|text| text.is_found_in(&place.span))
     }
 }
 

@@ -79,6 +79,7 @@ fn held_back(on_backend_failure: OnBackendFailure) -> HoldBack {
         metrics: Arc::new(Metrics::new().unwrap()),
         detectors: detectors(Words),
         frames: Frames::new(2000),
+        has_begun: false,
         pending: PendingFrames::default(),
         passes: false,
         is_unchecked: false,

@@ -24,7 +24,7 @@ pub(crate) struct Detectors {
 }
 
 /// The last part of a growing text. Positions are bytes from the beginning of the text.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct TextWindow {
     /// The text from `base` on.
     text: String,

@@ -6,7 +6,7 @@ mod meaning;
 mod other_text;
 mod text_path;
 
-pub(crate) use other_text::{OtherText, Place, TopMember, other_texts};
+pub(crate) use other_text::{CallText, OtherText, Place, TopMember, other_texts};
 pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
 pub use text_path::TextPath;
 

@@ -3,6 +3,7 @@
 
 use super::meaning::{DEEPEST, Meaning, is_textual};
 use super::text_path::TextPath;
+use crate::json::index::index_of;
 use crate::json::kind::Kind;
 use crate::json::name::{folded, is_in_any_case};
 use crate::json::text::unescape;
@@ -45,10 +46,19 @@ pub(crate) struct OtherText {
     pub(crate) path: TextPath,
     /// The member of the outermost object.
     pub(crate) member: TopMember,
-    /// It is the name of a called tool, which some servers repeat in every event.
-    pub(crate) is_call_name: bool,
+    /// What of a tool call it is.
+    pub(crate) of_call: Option<CallText>,
     /// The string with its quotes, as bytes of the object.
     pub(crate) span: Range<usize>,
+}
+
+/// A string of a tool call that is read in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallText {
+    /// The name of the tool, which some servers repeat in every event.
+    Name,
+    /// Its arguments, whose text is JSON again.
+    Arguments,
 }
 
 /// A member of an outermost object.
@@ -75,7 +85,7 @@ pub(crate) struct Place {
     /// The member of the outermost object; None of that object itself.
     member: Option<TopMember>,
     scope: Scope,
-    is_call_name: bool,
+    of_call: Option<CallText>,
 }
 
 impl Place {
@@ -85,7 +95,7 @@ impl Place {
             path: TextPath::of(name),
             member: None,
             scope: Scope::Part { is_text: true },
-            is_call_name: false,
+            of_call: None,
         }
     }
 
@@ -105,7 +115,7 @@ impl Place {
             path,
             member: Some(member),
             scope,
-            is_call_name: false,
+            of_call: None,
         }
     }
 }
@@ -180,9 +190,13 @@ impl Walk {
         let is_bytes = value.kind() == Kind::String
             && matches!(scope, Scope::Media | Scope::Part { is_text: false });
         let place = match (scope, Meaning::of(&name)) {
-            (Scope::Free, _) | (_, Meaning::Free) => object.inside(&name, Scope::Free),
+            (Scope::Free, _) => object.inside(&name, Scope::Free),
+            (_, Meaning::Free) => Place {
+                of_call: Some(CallText::Arguments),
+                ..object.inside(&name, Scope::Free)
+            },
             (Scope::Call, _) if lower == "name" => Place {
-                is_call_name: true,
+                of_call: Some(CallText::Name),
                 ..object.inside(&name, scope)
             },
             // Sound comes with what it says.
@@ -209,7 +223,7 @@ impl Walk {
             Kind::Object => self.object(value, place),
             Kind::Array => {
                 for (at, element) in value.elements().enumerate() {
-                    let at = index(element).map_or_else(|| at.to_string().into(), Cow::Borrowed);
+                    let at = index(element).unwrap_or_else(|| at.to_string().into());
                     let scope = place.scope;
                     self.value(element, place.inside(&at, scope));
                 }
@@ -224,7 +238,7 @@ impl Walk {
             true => self.texts.found.push(OtherText {
                 path: place.path,
                 member: place.member.unwrap_or(TopMember::Other(place.path)),
-                is_call_name: place.is_call_name,
+                of_call: place.of_call,
                 span: text.span(),
             }),
             false => self.texts.has_unreadable = true,
@@ -242,15 +256,18 @@ impl Walk {
 }
 
 /// Which element of a growing list this is, where it says so.
-fn index(element: View<'_>) -> Option<&str> {
+fn index(element: View<'_>) -> Option<Cow<'_, str>> {
     let index = element.named("index").last()?;
-    (index.kind() == Kind::Number).then(|| index.raw())
+    let number = (index.kind() == Kind::Number).then(|| index.raw())?;
+    Some(index_of(number).map_or(number.into(), |index| index.to_string().into()))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{MOST_TEXTS, OtherText, Place, TextPath, TopMember, other_texts, texts_beside};
+    use super::{
+        CallText, MOST_TEXTS, OtherText, Place, TextPath, TopMember, other_texts, texts_beside,
+    };
     use crate::json::view::View;
 
     fn found(object: &str) -> Option<Vec<OtherText>> {
@@ -272,7 +289,7 @@ mod tests {
     #[test]
     fn every_string_that_is_no_attribute_has_a_path() {
         let object = r#"{"role":"assistant","content":"no","thinking":"a","x":{"y":["b",{"z":"c"}],"n":7,"e":""},
-            "reasoning_details":[{"index":3,"type":"reasoning.text","text":"d","signature":"no","format":"no"}],
+            "reasoning_details":[{"index":3e0,"type":"reasoning.text","text":"d","signature":"no","format":"no"}],
             "audio":{"id":"no","transcript":"e","data":"no"},"source":{"type":"text","data":"f"},
             "images":[{"type":"image_url","image_url":{"url":"no"}}],"input":{"id":"g"},"logprobs":{"content":[{"token":"no"}]},
             "Stop_Reason":"no","file":{"file_data":"no"},"z":{"type":"image","data":"no"}}"#;
@@ -303,8 +320,9 @@ mod tests {
             .collect();
         assert_eq!(texts, ["\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""]);
         assert_eq!(found[3].path, path("/tool_calls/7/function/arguments/id"));
-        let names: Vec<_> = found.iter().map(|text| text.is_call_name).collect();
-        assert_eq!(names, [true, false, true, false, true]);
+        let of_calls: Vec<_> = found.iter().map(|text| text.of_call).collect();
+        let (name, arguments) = (Some(CallText::Name), Some(CallText::Arguments));
+        assert_eq!(of_calls, [name, arguments, name, None, name]);
         assert_eq!(
             (found[3].member, found[4].member),
             (TopMember::ToolCalls, TopMember::FunctionCall)
@@ -321,7 +339,10 @@ mod tests {
         assert_eq!(inside.len(), 2);
         for (inside, whole) in inside.iter().zip(&whole) {
             assert_eq!((inside.path, inside.member), (whole.path, whole.member));
-            assert!(inside.is_call_name && whole.is_call_name);
+            assert_eq!(
+                (inside.of_call, whole.of_call),
+                (Some(CallText::Name), Some(CallText::Name))
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! Frames of every form, and the pieces that are read of them.
 #![allow(clippy::unwrap_used)]
 
-use super::{Field, MOST_PIECES, Reading, read, read_known};
+use super::{Field, MOST_PIECES, Reading, read, read_first, read_known};
 use crate::json::TextPath;
 
 /// A text under this path of names.
@@ -12,7 +12,7 @@ fn other(path: &str) -> Field {
 }
 
 fn said(frame: &str) -> Vec<(u64, Field, String, String)> {
-    let Reading::Said(said) = read(frame.as_bytes()) else {
+    let Reading::Said(said) = read_first(frame.as_bytes()) else {
         panic!("not readable: {frame}");
     };
     let pieces = said.pieces.into_iter();
@@ -152,18 +152,26 @@ fn what_is_no_text_is_told_from_what_cannot_be_read() {
         (": note\n\n", Reading::Nothing),
         ("\n", Reading::Nothing),
         ("event: ping\ndata:\n\n", Reading::Nothing),
-        ("database: x\n\n", Reading::Nothing),
+        ("database: x\n\n", Reading::Unreadable),
         ("data: [DONE]\r\n\r\n", Reading::Done),
     ] {
         assert_eq!(read(frame.as_bytes()), expected, "{frame:?}");
     }
     for json in [
         r#"{"choices":[],"usage":{}}"#,
-        r#"{"error":{"message":"x"}}"#,
+        r#"{"id":"c","model":"m","object":"x","system_fingerprint":"f","choices":null}"#,
         "{}",
     ] {
         assert!(said(&format!("data: {json}\n\n")).is_empty());
     }
+    let error = said("data: {\"error\":{\"message\":\"x\",\"type\":\"no\"}}\n\n");
+    let expected = (
+        0,
+        other("chunk/error/message"),
+        "\"x\"".to_owned(),
+        "x".to_owned(),
+    );
+    assert_eq!(error, [expected]);
     for json in [
         "nonsense",
         "[]",
@@ -191,4 +199,83 @@ fn what_is_no_text_is_told_from_what_cannot_be_read() {
     }
     let broken = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
     assert_eq!(read(broken), Reading::Unreadable);
+}
+
+#[test]
+fn a_frame_with_a_line_that_only_some_clients_read_is_unreadable() {
+    let data = r#"data: {"choices":[{"delta":{"content":"a"}}]}"#;
+    for line in [
+        " data: {}",
+        "\u{feff}data: {}",
+        ": x\u{2028}data: {}",
+        ": x data: {}",
+        "event: x\u{85}{}",
+        "{}",
+        "data: {}",
+        "DATA: {}",
+    ] {
+        for frame in [
+            format!("{data}\n{line}\n\n"),
+            format!("event: x\r\n{line}\r\n{data}\r\n\r\n"),
+            format!(": x\r{line}\r\r"),
+        ] {
+            // Alone, a line of data is an event like any other.
+            let is_event = line == "data: {}" && !frame.contains(data);
+            let reading = read(frame.as_bytes());
+            assert_eq!(reading == Reading::Unreadable, !is_event, "{frame:?}");
+            assert_ne!(read_known(b"event: x\n{}\n\n"), Reading::Unreadable);
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_stands_before_the_first_frame_only() {
+    let frame = "\u{feff}data: {\"choices\":[]}\n\n".as_bytes();
+    assert!(matches!(read_first(frame), Reading::Said(_)));
+    assert_eq!(read(frame), Reading::Unreadable);
+}
+
+#[test]
+fn one_index_is_one_choice_however_it_is_written() {
+    let of = |index: &str| {
+        let call = format!(r#"{{"index":{index},"function":{{"arguments":"a"}},"note":"b"}}"#);
+        read(
+            format!(
+                r#"data: {{"choices":[{{"index":{index},"delta":{{"tool_calls":[{call}]}}}}]}}"#
+            )
+            .as_bytes(),
+        )
+    };
+    for index in ["1.0", "1e0", "10e-1"] {
+        let (Reading::Said(one), Reading::Said(same)) = (of("1"), of(index)) else {
+            panic!("not readable: {index}");
+        };
+        let keys = |said: super::Said| {
+            let keys = said
+                .pieces
+                .into_iter()
+                .map(|piece| (piece.choice, piece.field));
+            keys.collect::<Vec<_>>()
+        };
+        assert_eq!(keys(one), keys(same), "{index}");
+    }
+    for index in ["\"1\"", "-1", "1.5", "[1]", "1e300"] {
+        assert_eq!(of(index), Reading::Unreadable, "{index}");
+    }
+}
+
+#[test]
+fn arguments_are_told_from_other_texts() {
+    let frame = concat!(
+        r#"data: {"choices":[{"delta":{"content":"c","tool_calls":[{"custom":{"name":"n","input":"a"}},"#,
+        r#"{"function":{"name":"n","arguments":"a"}}],"function_call":{"arguments":"a"}}}]}"#,
+        "\n\n"
+    );
+    let Reading::Said(said) = read(frame.as_bytes()) else {
+        panic!("not readable");
+    };
+    assert_eq!(said.pieces.len(), 6);
+    for piece in said.pieces {
+        assert_eq!(piece.is_arguments, piece.text == "a", "{}", piece.text);
+    }
 }

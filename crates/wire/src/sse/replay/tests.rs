@@ -47,17 +47,17 @@ fn a_completion_becomes_its_role_its_text_and_its_end() {
 fn every_member_of_every_choice_is_in_its_events() {
     let said = choices(
         r#"{"choices":[
-            {"index":1,"message":{"role":"assistant","content":null,"refusal":"no","reasoning_content":"r","z":null},
+            {"index":0,"message":{"role":"assistant","content":null,"refusal":"no","reasoning_content":"r","z":null},
              "logprobs":{"content":[{"token":"a"}]},"finish_reason":"stop"},
             {"message":{"content":"c","tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{}"}},
              {"index":7,"id":"u"}],"function_call":{"name":"g"}},"finish_reason":"tool_calls"},
             {"index":4,"text":"t"}]}"#,
     );
     let expected = json!([
-        {"index": 1, "delta": {"role": "assistant", "content": null}, "finish_reason": null},
-        {"index": 1, "delta": {"refusal": "no", "reasoning_content": "r"},
+        {"index": 0, "delta": {"role": "assistant", "content": null}, "finish_reason": null},
+        {"index": 0, "delta": {"refusal": "no", "reasoning_content": "r"},
          "logprobs": {"content": [{"token": "a"}]}, "finish_reason": null},
-        {"index": 1, "delta": {}, "finish_reason": "stop"},
+        {"index": 0, "delta": {}, "finish_reason": "stop"},
         {"index": 1, "delta": {"role": "assistant", "content": ""}, "finish_reason": null},
         {"index": 1, "delta": {"content": "c", "function_call": {"name": "g"}}, "finish_reason": null},
         {"index": 1, "delta": {"tool_calls": [
@@ -111,6 +111,41 @@ fn what_is_no_completion_is_not_replayed() {
         r#"{"choices":[{"message":{"tool_calls":{}}}]}"#,
     ] {
         let replayed = replay(body.as_bytes(), true, LIMIT);
+        assert_eq!(replayed, Err(NotReplayed::Unreadable), "{body}");
+    }
+}
+
+#[test]
+fn what_a_client_of_events_would_join_is_not_replayed() {
+    let calls =
+        |calls: &str| format!(r#"{{"choices":[{{"message":{{"tool_calls":[{calls}]}}}}]}}"#);
+    for (first, second, is_replayed) in [
+        ("", "", true),
+        (r#""index":0"#, r#""index":1"#, true),
+        (r#""index":7"#, r#""index":3.0"#, true),
+        (r#""index":1"#, r#""index":1"#, false),
+        (r#""index":1"#, r#""index":1e0"#, false),
+        (r#""index":1.0"#, r#""index":1"#, false),
+        (r#""index":1"#, "", false),
+        (r#""index":0,"index":1"#, r#""index":1"#, false),
+        (r#""index":"0""#, "", false),
+        (r#""index":-1"#, "", false),
+        (r#""Index":1"#, r#""index":1"#, false),
+        (r#""index":1.5"#, "", false),
+    ] {
+        let choices = format!(r#"{{"choices":[{{{first}}},{{{second}}}]}}"#);
+        for body in [choices, calls(&format!("{{{first}}},{{{second}}}"))] {
+            let replayed = replay(body.as_bytes(), false, LIMIT);
+            assert_eq!(replayed.is_ok(), is_replayed, "{body}: {replayed:?}");
+        }
+    }
+    for choice in [
+        r#"{"message":{"content":"a"},"delta":{"content":"b"}}"#,
+        r#"{"message":{"content":"a"},"Delta":{"content":"b"}}"#,
+        r#"{"message":{"tool_calls":[{"index":0,"Function":{"arguments":"a"}}]}}"#,
+    ] {
+        let body = format!(r#"{{"choices":[{choice}]}}"#);
+        let replayed = replay(body.as_bytes(), false, LIMIT);
         assert_eq!(replayed, Err(NotReplayed::Unreadable), "{body}");
     }
 }

@@ -1,0 +1,107 @@
+//! A text of a stream in the forms in which a client may read it: as it comes, and for the arguments of a call with
+//! the escapes of their JSON written out. Each form is followed by a window of its own.
+
+use super::text_window::{Detectors, TextWindow};
+use monitor_wire::json::ArgumentsDecoder;
+use monitor_wire::sse::pieces::Piece;
+use std::ops::Range;
+
+/// A text that grows from event to event.
+#[derive(Default)]
+pub(super) struct GrowingText {
+    as_it_comes: TextWindow,
+    /// Present from the first escape on: before it, both forms are the same.
+    decoded: Option<DecodedText>,
+}
+
+struct DecodedText {
+    decoder: ArgumentsDecoder,
+    window: TextWindow,
+}
+
+/// Where a piece stands in the forms of its text, and where its escapes end.
+pub(super) struct PieceSpan {
+    as_it_comes: Range<usize>,
+    decoded_end: Option<usize>,
+}
+
+impl GrowingText {
+    /// Appends a piece.
+    pub(super) fn push(&mut self, piece: &Piece, detectors: &Detectors) -> PieceSpan {
+        if self.decoded.is_none() && piece.is_arguments && piece.text.contains('\\') {
+            self.decoded = Some(DecodedText {
+                decoder: ArgumentsDecoder::default(),
+                window: self.as_it_comes.clone(),
+            });
+        }
+        let decoded_end = self.decoded.as_mut().map(|decoded| {
+            let text = decoded.decoder.push(&piece.text);
+            decoded.window.push(&text, detectors);
+            // An escape that has begun stands for one byte at least.
+            decoded.window.end() + usize::from(decoded.decoder.is_inside_escape())
+        });
+        let start = self.as_it_comes.end();
+        self.as_it_comes.push(&piece.text, detectors);
+        PieceSpan {
+            as_it_comes: start..self.as_it_comes.end(),
+            decoded_end,
+        }
+    }
+
+    /// Inspects the text as if it ended here. Text that follows nevertheless is treated as a new one.
+    pub(super) fn finish(&mut self, detectors: &Detectors) {
+        self.as_it_comes.finish(detectors);
+        if let Some(DecodedText { decoder, window }) = &mut self.decoded {
+            window.push(&decoder.finish(), detectors);
+            window.finish(detectors);
+        }
+    }
+
+    /// Inspects the text as if it ended here, and shows it, but for an escape that has begun. Text that follows
+    /// nevertheless continues it.
+    pub(super) fn settle(&mut self, detectors: &Detectors) {
+        self.as_it_comes.settle(detectors);
+        if let Some(decoded) = &mut self.decoded {
+            decoded.window.settle(detectors);
+        }
+    }
+
+    /// Whether there is a finding in any form.
+    pub(super) fn has_finding(&self) -> bool {
+        let decoded = self.decoded.iter().map(|decoded| &decoded.window);
+        let mut windows = decoded.chain([&self.as_it_comes]);
+        windows.any(|window| window.finding().is_some())
+    }
+
+    /// Whether a finding begins before the end of a piece.
+    pub(super) fn is_found_in(&self, piece: &PieceSpan) -> bool {
+        let begins = |window: &TextWindow, end| window.finding().is_some_and(|at| at < end);
+        begins(&self.as_it_comes, piece.as_it_comes.end)
+            || self
+                .decoded_of(piece)
+                .is_some_and(|(window, end)| begins(window, end))
+    }
+
+    /// How many bytes of a piece the client may see. Where a finding may begin among its escapes, none.
+    pub(super) fn visible(&self, piece: &PieceSpan) -> usize {
+        let Range { start, end } = piece.as_it_comes;
+        let hidden = self
+            .decoded_of(piece)
+            .is_some_and(|(window, end)| window.visible() < end);
+        match hidden {
+            true => 0,
+            false => self.as_it_comes.visible().clamp(start, end) - start,
+        }
+    }
+
+    /// Whether the client may see all of a piece.
+    pub(super) fn is_visible(&self, piece: &PieceSpan) -> bool {
+        let decoded = self.decoded_of(piece);
+        let is_decoded_visible = decoded.is_none_or(|(window, end)| end <= window.visible());
+        is_decoded_visible && piece.as_it_comes.end <= self.as_it_comes.visible()
+    }
+
+    fn decoded_of(&self, piece: &PieceSpan) -> Option<(&TextWindow, usize)> {
+        Some((&self.decoded.as_ref()?.window, piece.decoded_end?))
+    }
+}

@@ -1,0 +1,55 @@
+//! The memory that decoding a compressed request body takes (`limits.buffered_bytes` of CONTRACT 34).
+
+use crate::memory::empty;
+use std::io::Write;
+use support::request::Request;
+use support::stack::Stack;
+use support::upstream::Upstream;
+
+const MIB: usize = 1 << 20;
+
+/// A chat body whose text hardly compresses.
+fn incompressible(bytes: usize) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut state = 1_u64;
+    let letters = (0..bytes).map(|_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        char::from(LETTERS[(state >> 58) as usize])
+    });
+    let text: String = letters.collect();
+    format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#)
+}
+
+#[test]
+fn what_decoding_takes_for_a_moment_is_counted() {
+    let plain = incompressible(12 * MIB);
+    let fast = flate2::Compression::fast();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), fast);
+    gzip.write_all(plain.as_bytes()).unwrap();
+    let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), fast);
+    deflate.write_all(plain.as_bytes()).unwrap();
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml("limits: {buffered_bytes: 30MiB}")
+        .start();
+    // Encoded it takes 9 MiB. A gzip body names its size; the buffer of a deflate body grows, and is there twice for a
+    // moment.
+    for (coding, encoded, status) in [
+        ("gzip", gzip.finish().unwrap(), 200),
+        ("deflate", deflate.finish().unwrap(), 503),
+    ] {
+        assert!((8 * MIB..10 * MIB).contains(&encoded.len()));
+        let request = Request::chat(&encoded).header("Content-Encoding", coding);
+        let answer = stack.call(&request);
+        assert_eq!(answer.status(), status, "{coding}");
+        assert_eq!(
+            answer.text().contains("limits.buffered_bytes"),
+            status == 503
+        );
+        empty(&stack);
+    }
+    assert_eq!(upstream.heads(), 1);
+}
