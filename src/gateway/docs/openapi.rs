@@ -198,6 +198,8 @@ mod tests {
         };
         for name in [
             "StreamComplete",
+            "StreamBlocked",
+            "StreamCut",
             "StreamHeartbeat",
             "StreamTimeout",
             "StreamReset",

@@ -306,9 +306,7 @@ impl End {
         match self {
             Self::Complete | FLAGGED => "",
             Self::ClientGone => "the client left before the answer ended",
-            Self::Silent => {
-                "the upstream fell silent in the middle of its answer (GATEWAY_UPSTREAM_TIMEOUT)"
-            }
+            Self::Silent => "the upstream fell silent in the middle of its answer",
             Self::Broken => "the upstream broke off in the middle of its answer",
             Self::Stopped(_) => {
                 "the stream cannot be checked, and this application's policy requires a check (on_backend_failure)"

@@ -141,3 +141,39 @@ fn json_of(completion: &Completion<'_>) -> Vec<u8> {
     // Strings, numbers and checked JSON only, so serialization cannot fail. JSON has no line breaks.
     serde_json::to_vec(completion).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::gateway::docs::openapi_json;
+
+    /// The events of a stream that is complete.
+    fn events(stream: &str) -> Vec<Value> {
+        let events = stream.strip_suffix("data: [DONE]\n\n").unwrap();
+        let events = events.split_terminator("\n\n");
+        let events = events.map(|event| event.strip_prefix("data: ").unwrap());
+        events
+            .map(|event| serde_json::from_str(event).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn the_openapi_document_shows_the_stream_of_a_block() {
+        let document: Value = serde_json::from_slice(openapi_json()).unwrap();
+        let example = &document["components"]["examples"]["StreamBlocked"]["value"];
+        let shown = events(example.as_str().unwrap());
+        let body = BlockBody {
+            model: shown[0]["model"].as_str().unwrap(),
+            phrase: shown[0]["choices"][0]["delta"]["content"].as_str().unwrap(),
+            usage: None,
+            monitor: Some(shown[0]["metadata"]["monitor"].clone()),
+        };
+        let mut sent = events(std::str::from_utf8(&body.events(true)).unwrap());
+        for event in &mut sent {
+            event["id"] = shown[0]["id"].clone();
+            event["created"] = shown[0]["created"].clone();
+        }
+        assert_eq!(sent, shown);
+    }
+}
