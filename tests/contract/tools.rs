@@ -43,11 +43,23 @@ pub(crate) fn tool(name: &str) -> Command {
     command
 }
 
+/// Go, which compiles into the environment of the tools and downloads nothing.
+pub(crate) fn go() -> Command {
+    let mut command = tool("go");
+    let own = python().with_file_name("go-cache");
+    command.env("GOCACHE", &own).env("GOPATH", own.join("path"));
+    command.env("GOPROXY", "off").env("GOTOOLCHAIN", "local");
+    command
+}
+
+fn python() -> PathBuf {
+    support::tool("MONITOR_TEST_CONTRACT_PYTHON").into()
+}
+
 /// The programs of both environments before those of the system.
 fn path() -> OsString {
-    let python = PathBuf::from(support::tool("MONITOR_TEST_CONTRACT_PYTHON"));
     let programs = [
-        python.parent().unwrap().to_owned(),
+        python().parent().unwrap().to_owned(),
         node_folder().join("node_modules/.bin"),
     ];
     let system = std::env::var_os("PATH").unwrap_or_default();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, ArrayItems, Components, Object, Schema, SchemaType, Type,
+    AdditionalProperties, AnyOf, ArrayItems, Components, Object, Schema, SchemaType, Type,
 };
 
 const REFERENCE: &str = "\"#/components/schemas/";
@@ -35,6 +35,7 @@ pub(super) fn shape(components: &mut Components, requests: &BTreeSet<String>) {
     }
     for (name, schema) in &mut components.schemas {
         tidy(schema);
+        choose_any(schema);
         let (is_answer, is_open) = (!requests.contains(name), OPEN.contains(&name.as_str()));
         each_object(schema, &mut |object| {
             if is_answer {
@@ -94,6 +95,17 @@ fn unflattened(name: &str, components: &Components) -> Option<Object> {
         whole.properties.extend(part.properties);
     }
     Some(whole)
+}
+
+/// The alternatives of an enum exclude each other, so that any of them is one of them. Generators of Go need a library
+/// for the latter.
+fn choose_any(schema: &mut RefOr<Schema>) {
+    if let RefOr::T(Schema::OneOf(one)) = schema {
+        let mut any = AnyOf::new();
+        any.items = std::mem::take(&mut one.items);
+        any.description = one.description.take();
+        *schema = Schema::AnyOf(any).into();
+    }
 }
 
 /// An answer has its nullable fields: null, not missing.
