@@ -2,9 +2,9 @@
 
 use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
 use super::instructions;
-use super::table::Measure;
+use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use bench_support::answer::Answer;
 use bench_support::load::{Plan, Report};
 use bench_support::world::{Load, World};
@@ -27,6 +27,8 @@ pub(crate) enum Work {
     Held,
     /// One large body: growth of the peak relative to its size.
     Body,
+    /// Streams that are held back, beside the same streams in asynchronous mode.
+    HoldBack,
     /// Sync mode of that target at half load; see `sync`.
     Sync(Target),
     /// Telemetry of that target over HTTP, through the spool; see `spool`.
@@ -63,12 +65,17 @@ const fn calls(
 }
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 17] = [
+pub(crate) const CASES: [Case; 18] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
     calls("1m-answer", KIB, Answer::Json1m, None),
     calls("sse", KIB, Answer::Sse200, Some(1.05)),
+    Case {
+        name: "hold-back",
+        work: Work::HoldBack,
+        cpu_goal: None,
+    },
     Case {
         name: "idle",
         work: Work::Idle,
@@ -217,7 +224,7 @@ pub(crate) fn measure(
         }
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
-        Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) | Work::Count => {
+        Work::HoldBack | Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) | Work::Count => {
             bail!("such a case is measured by pairs of targets")
         }
     }
@@ -241,6 +248,38 @@ pub(crate) fn run_loop(plan: Plan, world: &World, target: &Running) -> Result<Fi
         made: settled.made - records.made,
     };
     Ok((found, records))
+}
+
+/// One round of streams: the bare proxy, `monitor all` that holds them back, in the gateway's column, and the same
+/// program that only records them.
+pub(crate) fn hold_back(
+    case: &Case,
+    scale: &Scale,
+    world: &World,
+    table: &mut Table,
+) -> Result<Records> {
+    for (target, column) in [
+        (Target::Bare, Target::Bare),
+        (Target::HoldBack, Target::Gateway),
+        (Target::All, Target::All),
+    ] {
+        let running = Running::start(target, world)?;
+        let plan = Plan {
+            answer: Answer::Sse200,
+            ..looped(running.address, scale)
+        };
+        let (findings, _) = run_loop(plan, world, &running)?;
+        if target == Target::HoldBack {
+            let held = running
+                .metrics()?
+                .sum("monitor_sync_streams_total", "held_back");
+            ensure!(held > 0.0, "no stream was held back");
+        }
+        for (measure, value) in findings {
+            table.add(case, column, measure, value);
+        }
+    }
+    Ok(Records::default())
 }
 
 /// One call at a time.

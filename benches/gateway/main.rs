@@ -5,7 +5,8 @@
 //! on CPU 1. It prints one table: CPU per call from /proc (all threads of the proxy), latency,
 //! memory, and the ratios. Sizes: `1k` and `32k` are request and answer alike; `1m` is a request of
 //! 1 MiB with an answer of 1 KiB, `1m-answer` the reverse; `sse` is a stream of 200 frames, which
-//! reach the proxy as fast as the mock can write them; `held` is silent streams; `body` one large
+//! reach the proxy as fast as the mock can write them; `hold-back` is the same in sync mode with streams held back, in
+//! the gateway's column, beside `monitor all` in asynchronous mode; `held` is silent streams; `body` one large
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
 //! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
@@ -99,6 +100,7 @@ fn bench(choice: &Choice) -> Result<()> {
 /// Every target of a case once.
 fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> Result<Records> {
     match case.work {
+        Work::HoldBack => return cases::hold_back(case, &choice.scale, world, table),
         Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
         Work::Spool(subject) => return spool::measure(case, subject, &choice.scale, world, table),
         Work::Backlog(subject) => {

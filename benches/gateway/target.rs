@@ -30,6 +30,8 @@ pub(crate) enum Target {
     All,
     /// `monitor all` in sync mode: every prompt awaited, in process.
     SyncAll,
+    /// `monitor all` in sync mode that holds streams back: every prompt awaited, every stream checked.
+    HoldBack,
     /// `monitor gateway` in sync mode: every prompt awaited, from a backend over HTTP.
     SyncHttp,
     /// `monitor gateway` with telemetry to a backend over HTTP, one record a call.
@@ -53,6 +55,7 @@ impl Target {
             Self::Gateway => "gateway",
             Self::All => "all",
             Self::SyncAll => "sync-all",
+            Self::HoldBack => "hold-back",
             Self::SyncHttp => "sync-http",
             Self::Spool => "spool",
             Self::SpoolBatch => "spool-batch",
@@ -63,7 +66,7 @@ impl Target {
     /// The product's command, which is also what has a store or has none.
     fn command(self) -> &'static str {
         match self {
-            Self::All | Self::SyncAll => "all",
+            Self::All | Self::SyncAll | Self::HoldBack => "all",
             _ => "gateway",
         }
     }
@@ -222,7 +225,7 @@ fn monitoring(target: Target, world: &World) -> Vec<(&'static str, String)> {
     let application = ("MONITOR_APPLICATION_ID", APPLICATION.to_owned());
     let url = |address: SocketAddr| ("MONITOR_URL", format!("http://{address}"));
     match target {
-        Target::SyncAll => vec![application],
+        Target::SyncAll | Target::HoldBack => vec![application],
         Target::SyncHttp => vec![application, url(world.backend)],
         Target::Spool => vec![url(world.backend)],
         Target::SpoolBatch | Target::SpoolEncrypted => vec![url(world.batches)],
@@ -295,11 +298,15 @@ fn configuration(target: Target) -> String {
     if target.command() == "all" {
         text.push_str(&format!("analysis: {{first_token: {ACCESS_KEY}}}\n"));
     }
-    if matches!(target, Target::SyncAll | Target::SyncHttp) {
-        text.push_str(&format!(
-            "applications: [{{id: {APPLICATION}, name: bench, app_mode: sync, phrase: blocked}}]\n"
-        ));
-    }
+    let streams = match target {
+        Target::SyncAll | Target::SyncHttp => "off",
+        Target::HoldBack => "hold_back",
+        _ => return text,
+    };
+    text.push_str(&format!(
+        "applications: [{{id: {APPLICATION}, name: bench, app_mode: sync, phrase: blocked, \
+         stream_in_sync: {streams}}}]\n"
+    ));
     text
 }
 
