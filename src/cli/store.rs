@@ -7,6 +7,7 @@ use super::load::{file_or_variable, load};
 use super::output::print;
 use crate::app;
 use crate::config::{Overrides, Role, Settings};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -27,6 +28,9 @@ pub(super) struct StoreArgs {
 impl StoreArgs {
     /// Loads the settings that name the store.
     pub(super) fn settings(&self) -> Result<Settings, Failure> {
+        if self.role == DatabaseRole::Gateway {
+            return Err(Failure::Runtime(anyhow!(GATEWAY_ALONE)));
+        }
         let overrides = Overrides {
             data_dir: self.data_dir.clone(),
             ..Overrides::default()
@@ -41,13 +45,22 @@ impl StoreArgs {
     }
 }
 
-/// The roles that have a database.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// What to do instead with a gateway that runs alone.
+const GATEWAY_ALONE: &str = "--role gateway: a gateway alone has no store, so there is nothing for this command. Until \
+     records are delivered they are in its spool: `monitor spool status` says what waits. Before its machine goes, end \
+     its traffic and wait until nothing waits, and keep its configuration and the key files of spool.encryption; \
+     \"A gateway alone\" in docs/operations.md has the rest";
+
+/// The roles that have a database, and the one that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum DatabaseRole {
     /// For `monitor all`.
     All,
     /// For `monitor analysis`.
     Analysis,
+    /// Refused, with what to do instead.
+    #[value(hide = true)]
+    Gateway,
 }
 
 impl From<DatabaseRole> for Role {
@@ -55,6 +68,7 @@ impl From<DatabaseRole> for Role {
         match role {
             DatabaseRole::All => Self::All,
             DatabaseRole::Analysis => Self::Analysis,
+            DatabaseRole::Gateway => Self::Gateway,
         }
     }
 }

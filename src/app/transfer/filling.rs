@@ -26,6 +26,8 @@ pub(super) struct Filled {
     /// What the erasures took of it.
     pub(super) erased: Erased,
     pub(super) tombstones: u64,
+    /// Parts of tool calls that an erasure in the older schema would not find.
+    pub(super) left_out: u64,
 }
 
 impl Filling {
@@ -77,11 +79,13 @@ impl Filling {
                 table.name()
             );
         }
+        let left_out = self.writer.remove_nameless_calls().await?;
         let erased = self.writer.erase(&self.replay.found()).await?;
         Ok(Filled {
             records: self.written.get(&Table::Records).copied().unwrap_or(0),
             erased,
             tombstones: self.replay.tombstones() as u64,
+            left_out,
         })
     }
 

@@ -110,10 +110,7 @@ struct TargetSchema {
 }
 
 fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
-    let known = match settings.analysis.store {
-        Some(_) => PostgresStore::SCHEMA,
-        None => SqliteStore::SCHEMA,
-    };
+    let known = known_schema(settings);
     let version = asked.unwrap_or(known);
     ensure!(
         version == known || version == known - 1,
@@ -125,6 +122,14 @@ fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
         version,
         is_older: version < known,
     })
+}
+
+/// The schema of this program.
+fn known_schema(settings: &Settings) -> i64 {
+    match settings.analysis.store {
+        Some(_) => PostgresStore::SCHEMA,
+        None => SqliteStore::SCHEMA,
+    }
 }
 
 fn check_empty(settings: &Settings, role: Role) -> Result<()> {
@@ -344,13 +349,24 @@ impl Summary {
         let _ = writeln!(text, "files: {}", self.kept);
         let _ = writeln!(text, "files of the spool: {}", counts.spool_files);
         let Filled {
-            erased, tombstones, ..
+            erased,
+            tombstones,
+            left_out,
+            ..
         } = self.filled;
         let _ = writeln!(
             text,
             "erasures done again: {} records, {} files of records ({tombstones} tombstones)",
             erased.records, erased.attachments
         );
+        if left_out > 0 {
+            let _ = writeln!(
+                text,
+                "note: {left_out} parts of tool calls that name no user are left out: this schema has no exchanges, so \
+                 that an erasure of their exchange's user would not find them; a restore into schema {} has them",
+                known_schema(settings)
+            );
+        }
         if self.damaged > 0 {
             let _ = writeln!(
                 text,

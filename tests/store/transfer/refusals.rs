@@ -101,6 +101,38 @@ fn what_is_no_archive_to_restore_is_refused_and_nothing_is_made() {
 }
 
 #[test]
+fn a_gateway_alone_has_no_backup_and_the_way_out_is_said() {
+    let folder = Folder::new();
+    let (data, file) = (folder.path().join("data"), folder.path().join("b"));
+    let config = folder.write(
+        "gateway.yaml",
+        "upstream: {url: http://127.0.0.1:1}\nmonitor: {url: http://127.0.0.1:1}\n",
+    );
+    let role = ["--role", "gateway", "--config", arg(&config)];
+    for command in [["backup", arg(&file)], ["restore", arg(&file)]] {
+        let said = monitor(&[&command[..], &role].concat(), &data, None).refused();
+        for part in [
+            "has no store",
+            "monitor spool status",
+            "key files of spool.encryption",
+            "\"A gateway alone\" in docs/operations.md",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    // Its folder without the role.
+    let said = monitor(&["backup", arg(&file)], &data, None).refused();
+    assert!(said.contains("\"A gateway alone\""), "{said}");
+    assert!(!file.exists() && !data.exists());
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md");
+    let page = std::fs::read_to_string(pages).unwrap();
+    assert!(
+        page.contains("\n### A gateway alone\n"),
+        "the section is there"
+    );
+}
+
+#[test]
 fn a_copy_without_a_database_to_copy_to_is_refused() {
     let (_folder, data, _) = a_backup();
     let said = monitor(&["copy"], &data, None).refused();

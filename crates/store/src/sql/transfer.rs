@@ -1,9 +1,21 @@
-//! Portable rows out of an engine's rows. Its statements name their columns as `transfer::Table` does.
+//! Portable rows out of an engine's rows. Its statements name their columns as `transfer::Table` does; here are those of
+//! tables that both engines have alike.
 
 use super::columns::Columns;
 use crate::error::StoreError;
 use crate::transfer::{Column, ColumnKind, Row, Table, Value};
 use monitor_model::Stage;
+
+/// The statements that read these tables in order.
+pub(crate) const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
+pub(crate) const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
+pub(crate) const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
+pub(crate) const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
+pub(crate) const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
+pub(crate) const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
+pub(crate) const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
+pub(crate) const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";
+pub(crate) const CHAIN_STUBS: &str = "SELECT * FROM chain_stubs ORDER BY gateway, first";
 
 /// A row of this table.
 pub(crate) fn portable(table: Table, row: &impl Columns) -> Result<Row, StoreError> {
@@ -37,5 +49,15 @@ pub(crate) fn stage_word(stage: Stage) -> &'static str {
     match stage {
         Stage::PreCall => "pre",
         Stage::PostCall => "post",
+    }
+}
+
+/// Names the application whose policy the schema does not know.
+pub(crate) fn refused_application(row: &Row, error: StoreError) -> StoreError {
+    match (error, row.id("id")) {
+        (StoreError::Refused(reason), Some(id)) => {
+            StoreError::Refused(format!("the policy of application {id}: {reason}"))
+        }
+        (error, _) => error,
     }
 }

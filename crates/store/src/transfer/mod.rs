@@ -15,7 +15,7 @@ mod table;
 
 pub use erased::ErasureReplay;
 pub use row::{Row, RowError, Value};
-pub(crate) use table::EXCHANGES_SCHEMA;
+pub(crate) use table::{BODY, EXCHANGES_SCHEMA, TOOL};
 pub use table::{Column, ColumnKind, Table};
 
 use crate::attachments::BlobHash;
@@ -24,6 +24,7 @@ use crate::removal::{Erased, Erasure};
 use async_trait::async_trait;
 use std::error::Error;
 use thiserror::Error;
+use uuid::Uuid;
 
 /// The most rows that are read or written at once, and the bytes of their texts after which there are no more.
 pub(crate) const MOST_ROWS: usize = 500;
@@ -87,7 +88,11 @@ pub trait StoreWriter: Send {
     /// How many rows of a table are in the database.
     async fn count(&mut self, table: Table) -> Result<u64, StoreError>;
 
-    /// After the last table: removes the records of these users with everything that belongs to them.
+    /// After the last table, where the schema has no tool calls: removes their parts that name no user, and gives their
+    /// number. An erasure finds such a part by its exchange, which the schema does not have either.
+    async fn remove_nameless_calls(&mut self) -> Result<u64, StoreError>;
+
+    /// After that: removes the records of these users with everything that belongs to them.
     async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError>;
 
     /// How many records link to these bytes.
@@ -98,6 +103,30 @@ pub trait StoreWriter: Send {
 
     /// Gives up. What was written stays unfinished.
     async fn abort(self: Box<Self>);
+}
+
+/// Parts of tool calls that were written into a schema without tool calls and name no user.
+#[derive(Default)]
+pub(crate) struct NamelessCalls {
+    ids: Vec<Uuid>,
+}
+
+impl NamelessCalls {
+    /// Changes records into those of a schema without tool calls, and notes the parts that name no user.
+    pub(crate) fn become_messages(&mut self, rows: &mut [Row]) -> Result<(), StoreError> {
+        for row in rows {
+            if row.text("tool_name").is_some() && row.text("user_id").is_none() {
+                self.ids.push(row.required_id("id")?);
+            }
+            row.become_message();
+        }
+        Ok(())
+    }
+
+    /// The next ones to remove; none at the end.
+    pub(crate) fn take(&mut self) -> Vec<Uuid> {
+        self.ids.split_off(self.ids.len().saturating_sub(MOST_ROWS))
+    }
 }
 
 /// Rows on their way from a reader to a sink.

@@ -55,6 +55,18 @@ pub enum Table {
 /// The schema of both engines that introduced tool calls and files that wait.
 pub(crate) const EXCHANGES_SCHEMA: i64 = 15;
 
+/// The columns of records that only parts of tool calls have: schemas before [`EXCHANGES_SCHEMA`] lack them.
+pub(crate) const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
+/// The columns of a record that engines keep apart from the others.
+pub(crate) const BODY: [&str; 6] = [
+    "message",
+    "cleaned_text",
+    "entities",
+    "additional_parameters",
+    "answer",
+    "inline_rules",
+];
+
 /// How a column's value is stored, read and written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {

@@ -1,7 +1,7 @@
 //! Removing records: retention, erasure of users, and removed applications.
 
 pub(super) mod cleanup;
-mod delete;
+pub(super) mod delete;
 pub(super) mod erasure;
 mod retention;
 mod tombstones;

@@ -9,7 +9,7 @@ use crate::postgres::records::row::ROWS_BYTES;
 use crate::postgres::seq::{Day, first_seq_at, now_ms};
 use crate::postgres::values::{escaped, exchange_key, session_key, text_key, tool_key};
 use crate::sql::records::from_json;
-use crate::transfer::{Row, Table};
+use crate::transfer::{BODY, Row, TOOL, Table};
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use sqlx::{Connection as _, PgConnection};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +24,6 @@ const COLUMNS: &str = "seq, id, application_id, stage, exchange_id, user_id, ses
     rules_version, status, flagged_guardrails, flagged_custom_policy, flagged_dataclean, token_count, severity,
     types, failed, incomplete, blocked, total_us, chain_gateway, chain_sequence, flagged, user_key, session_key,
     bytes";
-/// Only in batches that have tool calls: older schemas do not have them.
-const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
 /// Columns of the portable row in front, in the order of `COLUMNS`.
 const SAME: [&str; 21] = [
     "id",
@@ -49,14 +47,6 @@ const SAME: [&str; 21] = [
     "total_us",
     "chain_gateway",
     "chain_sequence",
-];
-const BODY: [&str; 6] = [
-    "message",
-    "cleaned_text",
-    "entities",
-    "additional_parameters",
-    "answer",
-    "inline_rules",
 ];
 
 /// A row of `statistics`.

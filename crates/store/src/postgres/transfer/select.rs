@@ -1,6 +1,10 @@
 //! What is read of each table. Times are milliseconds; what is counted in lanes is summed up. Records of removed
 //! applications are about to be deleted: only their numbers are read. Records are read by pages (`read`).
 
+use crate::sql::transfer::{
+    ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
+    TOKENS, TOMBSTONES,
+};
 use crate::transfer::Table;
 
 /// The statement that reads a table in order.
@@ -34,7 +38,6 @@ pub(super) fn select(table: Table) -> &'static str {
 
 const STATE: &str =
     "SELECT EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM tokens_removed) AS tokens_made";
-const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
 const APPLICATIONS: &str = "
     SELECT id, name, description, rules_version, rules::text AS rules, policy::text AS policy,
         policy_version, updated_by AS changed_by,
@@ -47,10 +50,6 @@ const APPLICATION_VERSIONS: &str = "
         policy::text AS policy, changed_by,
         floor(extract(epoch FROM changed_at) * 1000)::bigint AS changed_at_ms
     FROM application_versions ORDER BY application_id, version";
-const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
-const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
-const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
-const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
 const AUDIT: &str = "SELECT * FROM audit_log ORDER BY seq";
 /// They are read by pages.
 const RECORDS: &str = "SELECT FROM records WHERE false";
@@ -87,10 +86,6 @@ const TRAFFIC_TYPES: &str = "
     FROM traffic_types WHERE application_id = '00000000-0000-0000-0000-000000000000'
         OR application_id IN (SELECT id FROM applications)
     GROUP BY application_id, hour, kind_key ORDER BY application_id, hour, kind_key";
-const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
-const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
-const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";
-const CHAIN_STUBS: &str = "SELECT * FROM chain_stubs ORDER BY gateway, first";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last
     FROM records r JOIN removed_applications gone

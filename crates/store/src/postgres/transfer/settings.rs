@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::postgres::values::{escaped, escaped_json};
+use crate::sql::transfer::refused_application;
 use crate::transfer::Row;
 use sqlx::{AssertSqlSafe, PgConnection};
 
@@ -84,16 +85,6 @@ pub(super) async fn insert_versions(
             .await?;
     }
     Ok(())
-}
-
-/// Names the application whose policy the schema does not know.
-fn refused_application(row: &Row, error: StoreError) -> StoreError {
-    match (error, row.id("id")) {
-        (StoreError::Refused(reason), Some(id)) => {
-            StoreError::Refused(format!("the policy of application {id}: {reason}"))
-        }
-        (error, _) => error,
-    }
 }
 
 fn text(row: &Row, column: &str) -> String {

@@ -8,11 +8,12 @@ use crate::attachments::BlobHash;
 use crate::error::{StoreError, UNFINISHED};
 use crate::postgres::connect;
 use crate::postgres::migrate::{self, MIGRATIONS};
+use crate::postgres::removal::delete::delete;
 use crate::postgres::removal::erasure;
 use crate::postgres::values::{escaped, session_key, text_key};
 use crate::removal::{Erased, Erasure};
 use crate::sql::chain;
-use crate::transfer::{EXCHANGES_SCHEMA, Row, StoreWriter, Table};
+use crate::transfer::{EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, Table};
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -61,6 +62,7 @@ pub(super) struct Writer {
     records: RecordsWriter,
     /// Whether the schema has tool calls and files that wait.
     has_exchanges: bool,
+    nameless_calls: NamelessCalls,
 }
 
 impl Writer {
@@ -76,6 +78,7 @@ impl Writer {
             connection,
             records: RecordsWriter::new(),
             has_exchanges: schema >= EXCHANGES_SCHEMA,
+            nameless_calls: NamelessCalls::default(),
         })
     }
 
@@ -165,7 +168,7 @@ impl Writer {
 impl StoreWriter for Writer {
     async fn write(&mut self, table: Table, mut rows: Vec<Row>) -> Result<(), StoreError> {
         if table == Table::Records && !self.has_exchanges {
-            rows.iter_mut().for_each(Row::become_message);
+            self.nameless_calls.become_messages(&mut rows)?;
         }
         match table {
             Table::State => {
@@ -207,6 +210,22 @@ impl StoreWriter for Writer {
         let count = sqlx::query_scalar(AssertSqlSafe(sql));
         let count: i64 = count.fetch_one(&mut self.connection).await?;
         Ok(count.unsigned_abs())
+    }
+
+    async fn remove_nameless_calls(&mut self) -> Result<u64, StoreError> {
+        self.write_more_kept().await?;
+        let mut removed = 0;
+        loop {
+            let ids = self.nameless_calls.take();
+            if ids.is_empty() {
+                return Ok(removed);
+            }
+            let mut transaction = self.connection.begin().await?;
+            let query = sqlx::query_scalar("SELECT seq FROM records WHERE id = ANY ($1)");
+            let seqs: Vec<i64> = query.bind(ids).fetch_all(&mut *transaction).await?;
+            removed += delete(&mut transaction, &seqs).await?.records;
+            transaction.commit().await?;
+        }
     }
 
     async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError> {

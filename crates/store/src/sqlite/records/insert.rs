@@ -64,7 +64,10 @@ const FORGET_WAITING: &str =
     "DELETE FROM waiting_attachments WHERE application_id = ?1 AND exchange_id = ?2";
 
 /// Updates what is derived from the new records: entity types, times, totals, sessions, statistics.
-const DERIVED: &str = include_str!("insert_derived.sql");
+const DERIVED: &str = concat!(
+    include_str!("derived.sql"),
+    include_str!("insert_derived.sql")
+);
 
 /// What became of a record.
 pub(in crate::sqlite) enum Inserted {

@@ -48,7 +48,10 @@ impl RecordRemoval for SqliteStore {
 }
 
 /// Deletes the records at these positions with everything that belongs to them.
-async fn delete(connection: &mut SqliteConnection, seqs: &[i64]) -> Result<(), StoreError> {
+pub(super) async fn delete(
+    connection: &mut SqliteConnection,
+    seqs: &[i64],
+) -> Result<(), StoreError> {
     let seqs = json_list(seqs.iter().copied());
     chain::leave_stubs(connection, &seqs).await?;
     sqlx::query(DELETE).bind(seqs).execute(connection).await?;

@@ -1,5 +1,9 @@
 //! What is read of each table. Records of removed applications are about to be deleted: only their numbers are read.
 
+use crate::sql::transfer::{
+    ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
+    TOKENS, TOMBSTONES,
+};
 use crate::transfer::Table;
 
 /// The statement that reads a table in order.
@@ -32,15 +36,10 @@ pub(super) fn select(table: Table) -> &'static str {
 }
 
 const STATE: &str = "SELECT tokens_made FROM settings_changes";
-const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
 const APPLICATIONS: &str = "SELECT * FROM applications ORDER BY seq";
 const APPLICATION_VERSIONS: &str = "
     SELECT * FROM application_versions
     WHERE application_id IN (SELECT id FROM applications) ORDER BY application_id, version";
-const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
-const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
-const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
-const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
 const AUDIT: &str = "SELECT * FROM audit ORDER BY seq";
 const RECORDS: &str = "
     SELECT records.*, message, cleaned_text, entities, additional_parameters, answer, inline_rules
@@ -54,10 +53,6 @@ const STATISTICS_TYPES: &str =
     "SELECT * FROM statistics_types ORDER BY application_id, day, stage, kind";
 const TRAFFIC: &str = "SELECT * FROM traffic ORDER BY application_id, hour";
 const TRAFFIC_TYPES: &str = "SELECT * FROM traffic_types ORDER BY application_id, hour, kind";
-const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
-const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
-const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";
-const CHAIN_STUBS: &str = "SELECT * FROM chain_stubs ORDER BY gateway, first";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last FROM records
     WHERE application_id IN (SELECT id FROM removed_applications) AND chain_sequence IS NOT NULL

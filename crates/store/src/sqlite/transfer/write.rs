@@ -6,10 +6,13 @@ use crate::attachments::BlobHash;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
 use crate::sql::chain;
+use crate::sql::transfer::refused_application;
 use crate::sqlite::migrate::{self, MIGRATIONS};
-use crate::sqlite::removal::erasure;
+use crate::sqlite::removal::{self, erasure};
 use crate::sqlite::store::private_file;
-use crate::transfer::{EXCHANGES_SCHEMA, Row, StoreWriter, Table, Value};
+use crate::transfer::{
+    BODY, EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, TOOL, Table, Value,
+};
 use async_trait::async_trait;
 use sqlx::sqlite::{
     SqliteArguments, SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
@@ -21,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Page cache in KiB; SQLite takes a negative number for KiB. Indexes are built with it.
 const CACHE: &str = "-65536";
 /// What is derived from the records from position ?1 to before position ?2.
-const DERIVED: &str = include_str!("derived.sql");
+const DERIVED: &str = include_str!("../records/derived.sql");
 const LINKS: &str = "SELECT links FROM blobs WHERE sha256 = ?1";
 
 pub(super) struct Writer {
@@ -32,6 +35,7 @@ pub(super) struct Writer {
     has_erased: bool,
     /// Whether the schema has tool calls and files that wait.
     has_exchanges: bool,
+    nameless_calls: NamelessCalls,
 }
 
 impl Writer {
@@ -62,6 +66,7 @@ impl Writer {
             next_seq: 1,
             has_erased: false,
             has_exchanges: schema >= EXCHANGES_SCHEMA,
+            nameless_calls: NamelessCalls::default(),
         })
     }
 }
@@ -70,7 +75,7 @@ impl Writer {
 impl StoreWriter for Writer {
     async fn write(&mut self, table: Table, mut rows: Vec<Row>) -> Result<(), StoreError> {
         if table == Table::Records && !self.has_exchanges {
-            rows.iter_mut().for_each(Row::become_message);
+            self.nameless_calls.become_messages(&mut rows)?;
         }
         let mut transaction = self.connection.begin().await?;
         match table {
@@ -107,6 +112,27 @@ impl StoreWriter for Writer {
         let query = sqlx::query_scalar(AssertSqlSafe(sql));
         let count: i64 = query.fetch_one(&mut self.connection).await?;
         Ok(count.unsigned_abs())
+    }
+
+    async fn remove_nameless_calls(&mut self) -> Result<u64, StoreError> {
+        let mut removed = 0;
+        loop {
+            let ids = self.nameless_calls.take();
+            if ids.is_empty() {
+                self.has_erased |= removed > 0;
+                return Ok(removed);
+            }
+            removed += ids.len() as u64;
+            let mut transaction = self.connection.begin().await?;
+            let mut seqs = Vec::with_capacity(ids.len());
+            for id in ids {
+                let query = sqlx::query_scalar("SELECT seq FROM records WHERE id = ?1");
+                let seq: i64 = query.bind(id).fetch_one(&mut *transaction).await?;
+                seqs.push(seq);
+            }
+            removal::delete(&mut transaction, &seqs).await?;
+            transaction.commit().await?;
+        }
     }
 
     async fn erase(&mut self, erasures: &[Erasure]) -> Result<Erased, StoreError> {
@@ -250,16 +276,6 @@ async fn insert_applications(
     Ok(())
 }
 
-/// Names the application whose policy the schema does not know.
-fn refused_application(row: &Row, error: StoreError) -> StoreError {
-    match (error, row.id("id")) {
-        (StoreError::Refused(reason), Some(id)) => {
-            StoreError::Refused(format!("the policy of application {id}: {reason}"))
-        }
-        (error, _) => error,
-    }
-}
-
 async fn insert_records(
     connection: &mut SqliteConnection,
     rows: &[Row],
@@ -298,18 +314,6 @@ fn stored(row: &Row, column: &str) -> Value {
         (_, value) => value.clone(),
     }
 }
-
-/// The columns of tool calls.
-const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
-/// The columns of a record that are in `record_bodies`.
-const BODY: [&str; 6] = [
-    "message",
-    "cleaned_text",
-    "entities",
-    "additional_parameters",
-    "answer",
-    "inline_rules",
-];
 
 fn seq_insert(table: &str, columns: &[&str]) -> String {
     format!(

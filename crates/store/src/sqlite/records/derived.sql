@@ -1,5 +1,5 @@
--- Updates what is derived from the records from position ?1 to before position ?2, which were just restored. Sessions
--- and statistics have rows of their own, since they outlive records.
+-- Updates what is derived from the records from position ?1 to before position ?2, which were just inserted or restored.
+-- A record that existed before has no row in that range.
 
 INSERT OR IGNORE INTO record_types (kind, seq, application_id, marks)
 SELECT value ->> '$.type', seq, application_id,
