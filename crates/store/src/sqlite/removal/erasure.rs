@@ -29,6 +29,12 @@ const SESSIONS: &str = "
     UPDATE sessions SET user_id = NULL
     WHERE user_id = ?1 AND (?2 IS NULL OR application_id = ?2)";
 
+/// Overwrites what is deleted, and the pages that become free by it.
+const OVERWRITE_ALL: &str = "PRAGMA secure_delete = ON";
+/// The writer's own setting: a row that changes leaves no copy of it in its page. Retention leaves overwriting whole
+/// pages to later records.
+const OVERWRITE_CELLS: &str = "PRAGMA secure_delete = FAST";
+
 /// Removes some records of the user, and overwrites their space in the file.
 pub(in crate::sqlite) async fn step(
     connection: &mut SqliteConnection,
@@ -51,8 +57,11 @@ pub(in crate::sqlite) async fn step_in_schema(
         .fetch_all(&mut *connection)
         .await?;
     if seqs.is_empty() {
+        set_overwriting(connection, OVERWRITE_ALL).await?;
         let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
-        sessions.bind(application).execute(connection).await?;
+        let sessions = sessions.bind(application);
+        sessions.execute(&mut *connection).await?;
+        set_overwriting(connection, OVERWRITE_CELLS).await?;
         return Ok(Erased::default());
     }
     let seqs = match has_exchanges {
@@ -63,10 +72,9 @@ pub(in crate::sqlite) async fn step_in_schema(
         .bind(json_list(seqs.iter().copied()))
         .fetch_one(&mut *connection)
         .await?;
-    // Retention leaves overwriting to later records.
-    set_overwriting(connection, "PRAGMA secure_delete = ON").await?;
+    set_overwriting(connection, OVERWRITE_ALL).await?;
     delete(connection, &seqs).await?;
-    set_overwriting(connection, "PRAGMA secure_delete = OFF").await?;
+    set_overwriting(connection, OVERWRITE_CELLS).await?;
     Ok(Erased {
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
