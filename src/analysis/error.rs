@@ -81,6 +81,27 @@ pub enum ApiError {
     /// The body is not JSON, or did not arrive completely.
     #[error("the body is not JSON{0}")]
     NotJson(String),
+    /// The body is not what `Content-Encoding` names.
+    #[error(
+        "the body cannot be decoded: it is not one whole {0} stream, as Content-Encoding says, with nothing behind it; \
+         send it so, or uncompressed without Content-Encoding"
+    )]
+    Undecodable(&'static str),
+    /// `Content-Encoding` names a coding that is not decoded, or several.
+    #[error(
+        "Content-Encoding names a coding of the body that is not decoded, or several; send it with one of gzip, \
+         deflate, br and zstd, or without Content-Encoding"
+    )]
+    UnknownCoding,
+    /// Files are compressed.
+    #[error("files are stored as they come: send the form without Content-Encoding")]
+    EncodedFiles,
+    /// The body expands further than any text does.
+    #[error(
+        "the body expands to more than 200 times its size, further than it is decoded; send it without \
+         Content-Encoding"
+    )]
+    Expands,
     /// The body is over the configured size, in bytes.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
@@ -193,13 +214,21 @@ impl ApiError {
             | Self::OtherApplication
             | Self::NotForBound
             | Self::ScopeNotOwn(_) => 403,
-            Self::NotJson(_) | Self::BrokenMultipart | Self::AmbiguousHeader(_) => 400,
+            Self::NotJson(_)
+            | Self::Undecodable(_)
+            | Self::BrokenMultipart
+            | Self::AmbiguousHeader(_) => 400,
             Self::TooLarge(_)
+            | Self::Expands
             | Self::TooManyLines(_)
             | Self::FileTooLarge(_)
             | Self::TooManyFiles(_) => 413,
             Self::SlowBody => 408,
-            Self::NotJsonType | Self::NotNdjsonType | Self::NotMultipart => 415,
+            Self::NotJsonType
+            | Self::NotNdjsonType
+            | Self::NotMultipart
+            | Self::UnknownCoding
+            | Self::EncodedFiles => 415,
             Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,

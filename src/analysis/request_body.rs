@@ -1,6 +1,7 @@
 //! What a listener tells the handlers about the body of a request: why it ended early, and that its memory is
 //! counted. The listener itself is no part of this module.
 
+use async_trait::async_trait;
 use std::error::Error;
 use std::sync::Arc;
 use thiserror::Error as ThisError;
@@ -37,7 +38,12 @@ impl RefusedBody {
 }
 
 /// The counted memory of a request's body.
+#[async_trait]
 pub trait HeldMemory: Send + Sync {
+    /// Counts `bytes` more that the body takes, such as those of a compressed one that is being decoded; false where
+    /// there is no memory for them, and others returned none in time.
+    async fn grow(self: Arc<Self>, bytes: usize) -> bool;
+
     /// Nothing of the body that was read so far is in memory any more.
     fn release(&self);
 
@@ -52,6 +58,17 @@ pub trait HeldMemory: Send + Sync {
 pub struct BodyMemory(pub Arc<dyn HeldMemory>);
 
 impl BodyMemory {
+    /// Counts `bytes` more of the body.
+    ///
+    /// # Errors
+    /// [`RefusedBody::NoMemory`] where there are none.
+    pub(crate) async fn grow(&self, bytes: usize) -> Result<(), RefusedBody> {
+        match self.0.clone().grow(bytes).await {
+            true => Ok(()),
+            false => Err(RefusedBody::NoMemory),
+        }
+    }
+
     /// Nothing of the body that was read so far is in memory any more.
     pub fn release(&self) {
         self.0.release();

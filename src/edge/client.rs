@@ -6,11 +6,12 @@
 //! call an address.
 
 use crate::config::{ClientHeader, TrustedProxies};
+use http::HeaderMap;
 use http::header::{FORWARDED, HeaderName};
-use http::{HeaderMap, HeaderValue};
 use std::net::{IpAddr, Ipv4Addr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// The address of the client whose request with these headers came from `peer`. Headers of others than trusted
 /// proxies are not looked at.
@@ -23,39 +24,80 @@ pub(crate) fn client(
     if !proxies.contains(peer) {
         return Some(peer);
     }
-    let values = |name| headers.get_all(name).iter().rev();
-    let client = match proxies.header {
-        ClientHeader::None => peer,
-        ClientHeader::XForwardedFor => {
-            let values = values(X_FORWARDED_FOR);
-            let hops = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
-            furthest(proxies, peer, hops.map(address))
-        }
-        ClientHeader::Forwarded => {
-            let values = values(FORWARDED).map(HeaderValue::as_bytes);
-            let hops = values.flat_map(|value| elements(value).into_iter().rev());
-            furthest(proxies, peer, hops.map(|element| address(node(element)?)))
-        }
-    };
-    Some(client)
+    Some(furthest(proxies, peer, headers).address)
+}
+
+/// Whether the client's own connection is encrypted, as a trusted proxy says that has it: in `proto` of the client's
+/// element of `Forwarded`, or in `X-Forwarded-Proto` beside `X-Forwarded-For`. None where nobody trusted says it.
+///
+/// It decides about addresses and cookies of this client's own pages, and lets nobody in.
+pub(crate) fn is_encrypted(
+    proxies: &TrustedProxies,
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+) -> Option<bool> {
+    let peer = peer?.to_canonical();
+    if !proxies.contains(peer) {
+        return None;
+    }
+    // Without an address the nearest proxy still knows its own client's scheme.
+    let hops = furthest(proxies, peer, headers).hops.max(1);
+    let scheme = match proxies.header {
+        ClientHeader::None => None,
+        // One that sets the header instead of adding to it speaks for all.
+        ClientHeader::XForwardedFor => list(headers, X_FORWARDED_PROTO).take(hops).last(),
+        ClientHeader::Forwarded => parameter(forwarded(headers).nth(hops - 1)?, b"proto"),
+    }?;
+    match scheme {
+        _ if scheme.eq_ignore_ascii_case(b"https") => Some(true),
+        _ if scheme.eq_ignore_ascii_case(b"http") => Some(false),
+        _ => None,
+    }
+}
+
+/// The client, and how many entries lead there.
+struct Furthest {
+    address: IpAddr,
+    hops: usize,
 }
 
 /// Follows the hops from `peer` outward, up to the first one that is no trusted proxy. An entry that names no
 /// address ends the way at the proxy that wrote it.
-fn furthest(
-    proxies: &TrustedProxies,
-    peer: IpAddr,
-    hops: impl Iterator<Item = Option<IpAddr>>,
-) -> IpAddr {
-    let mut client = peer;
-    for hop in hops {
-        let Some(hop) = hop else { break };
-        client = hop;
+fn furthest(proxies: &TrustedProxies, peer: IpAddr, headers: &HeaderMap) -> Furthest {
+    let hops: &mut dyn Iterator<Item = Option<IpAddr>> = match proxies.header {
+        ClientHeader::None => &mut std::iter::empty(),
+        ClientHeader::XForwardedFor => &mut list(headers, X_FORWARDED_FOR).map(address),
+        ClientHeader::Forwarded => {
+            &mut forwarded(headers).map(|element| address(parameter(element, b"for")?))
+        }
+    };
+    let mut found = Furthest {
+        address: peer,
+        hops: 0,
+    };
+    while let Some(Some(hop)) = hops.next() {
+        found = Furthest {
+            address: hop,
+            hops: found.hops + 1,
+        };
         if !proxies.contains(hop) {
             break;
         }
     }
-    client
+    found
+}
+
+/// The entries of a list, the latest first.
+fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> {
+    let values = headers.get_all(name).into_iter().rev();
+    let entries = values.flat_map(|value| value.as_bytes().rsplit(|byte| *byte == b','));
+    entries.map(<[u8]>::trim_ascii)
+}
+
+/// The elements of `Forwarded`, the latest first.
+fn forwarded(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    let values = headers.get_all(FORWARDED).into_iter().rev();
+    values.flat_map(|value| elements(value.as_bytes()).into_iter().rev())
 }
 
 /// An address with or without a port; IPv6 with a port is in brackets.
@@ -78,22 +120,22 @@ fn elements(value: &[u8]) -> Vec<&[u8]> {
     split(value, b',').unwrap_or_else(|| vec![&[]])
 }
 
-/// The value of an element's parameter `for`, without its quotes.
-fn node(element: &[u8]) -> Option<&[u8]> {
+/// The value of an element's parameter, without its quotes; None where it occurs twice.
+fn parameter<'a>(element: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let parameters = split(element, b';')?;
-    let mut nodes = parameters.into_iter().filter_map(|parameter| {
+    let mut found = parameters.into_iter().filter_map(|parameter| {
         let at = memchr::memchr(b'=', parameter)?;
         let (name, value) = (
             parameter[..at].trim_ascii(),
             parameter[at + 1..].trim_ascii(),
         );
-        name.eq_ignore_ascii_case(b"for").then_some(value)
+        name.eq_ignore_ascii_case(wanted).then_some(value)
     });
-    let node = nodes.next().filter(|_| nodes.next().is_none())?;
-    let quoted = node
+    let value = found.next().filter(|_| found.next().is_none())?;
+    let quoted = value
         .strip_prefix(b"\"")
-        .and_then(|node| node.strip_suffix(b"\""));
-    Some(quoted.unwrap_or(node))
+        .and_then(|value| value.strip_suffix(b"\""));
+    Some(quoted.unwrap_or(value))
 }
 
 /// Splits outside of quotes; None where one is not closed.
@@ -119,6 +161,7 @@ fn split(text: &[u8], separator: u8) -> Option<Vec<&[u8]>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use http::HeaderValue;
 
     fn proxies(header: ClientHeader) -> TrustedProxies {
         TrustedProxies {
@@ -205,6 +248,76 @@ mod tests {
         for (values, expected) in table {
             let found = found(ClientHeader::Forwarded, "10.0.0.1", values);
             assert_eq!(&found, expected, "{values:?}");
+        }
+    }
+
+    /// Whether the client's connection is encrypted, by the headers of a request from this peer.
+    fn encrypted(header: ClientHeader, peer: &str, lines: &[(HeaderName, &str)]) -> Option<bool> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        is_encrypted(&proxies(header), peer.parse().ok(), &headers)
+    }
+
+    #[test]
+    fn the_scheme_is_that_of_the_clients_own_connection() {
+        // Peer, X-Forwarded-For, X-Forwarded-Proto.
+        let table = [
+            ("10.0.0.1", "203.0.113.5", "https", Some(true)),
+            ("10.0.0.1", "203.0.113.5", "HTTP", Some(false)),
+            ("10.0.0.1", "203.0.113.5", "ftp", None),
+            ("10.0.0.1", "203.0.113.5", "", None),
+            // What the client claims stands on the left.
+            (
+                "10.0.0.1",
+                "192.0.2.6, 203.0.113.5",
+                "https, http",
+                Some(false),
+            ),
+            // Two proxies, both of which add what they see: the outer one has the client.
+            (
+                "10.0.0.1",
+                "203.0.113.5, 10.0.0.2",
+                "https, http",
+                Some(true),
+            ),
+            (
+                "10.0.0.1",
+                "203.0.113.5, 10.0.0.2",
+                "x, https,http",
+                Some(true),
+            ),
+            // The outer one sets it, the inner one passes it on.
+            ("10.0.0.1", "203.0.113.5, 10.0.0.2", "https", Some(true)),
+            // Nobody names an address.
+            ("10.0.0.1", "", "https", Some(true)),
+            // A peer that is no trusted proxy can write what it likes.
+            ("192.0.2.1", "203.0.113.5", "https", None),
+        ];
+        for (peer, hops, schemes, expected) in table {
+            let lines = [(X_FORWARDED_FOR, hops), (X_FORWARDED_PROTO, schemes)];
+            let found = encrypted(ClientHeader::XForwardedFor, peer, &lines);
+            assert_eq!(found, expected, "{peer} {hops} {schemes}");
+            assert_eq!(encrypted(ClientHeader::None, peer, &lines), None);
+            assert_eq!(encrypted(ClientHeader::Forwarded, peer, &lines), None);
+        }
+        for (value, expected) in [
+            ("for=203.0.113.5;proto=https", Some(true)),
+            ("proto=\"http\";for=203.0.113.5", Some(false)),
+            (
+                "for=203.0.113.5;proto=https, for=10.0.0.2;proto=http",
+                Some(true),
+            ),
+            (
+                "for=192.0.2.6;proto=https, for=203.0.113.5;proto=http",
+                Some(false),
+            ),
+            ("for=203.0.113.5", None),
+            ("for=203.0.113.5;proto=https;proto=http", None),
+        ] {
+            let found = encrypted(ClientHeader::Forwarded, "10.0.0.1", &[(FORWARDED, value)]);
+            assert_eq!(found, expected, "{value}");
         }
     }
 

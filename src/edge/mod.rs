@@ -1,8 +1,10 @@
 //! What stands between a client and this process: proxies that name the client, and browsers that run pages of
-//! other websites. Pure decisions on addresses and headers, for the gateway and the analysis server alike; whoever
-//! asks writes the answer.
+//! other websites, and what clients compress. Pure decisions on addresses and headers, for the gateway and the analysis
+//! server alike; whoever asks writes the answer.
 
 pub(crate) mod client;
+mod content_coding;
 pub(crate) mod cors;
 
-pub(crate) use client::client;
+pub(crate) use client::{client, is_encrypted};
+pub(crate) use content_coding::{Coding, Decoding, Undecodable, UnknownCoding};

@@ -1,8 +1,9 @@
-//! Whether a request declares its body as something else than JSON in UTF-8, and how it is compressed. The gateway reads JSON whatever is
+//! Whether a request declares its body as something else than JSON in UTF-8. The gateway reads JSON whatever is
 //! declared and forwards the declaration, so a model server that follows it would read another body.
 
+use crate::edge::UnknownCoding;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 
 /// What is declared, but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,46 +16,10 @@ pub(crate) enum Unsupported {
     Encoding,
 }
 
-/// A coding of request bodies that the gateway decodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
-    Gzip,
-    Deflate,
-    Brotli,
-    Zstd,
-}
-
-impl Coding {
-    /// As `Content-Encoding` names it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Gzip => "gzip",
-            Self::Deflate => "deflate",
-            Self::Brotli => "br",
-            Self::Zstd => "zstd",
-        }
+impl From<UnknownCoding> for Unsupported {
+    fn from(_: UnknownCoding) -> Self {
+        Self::Encoding
     }
-
-    const ALL: [Self; 4] = [Self::Gzip, Self::Deflate, Self::Brotli, Self::Zstd];
-
-    fn named(name: &[u8]) -> Option<Self> {
-        if name.eq_ignore_ascii_case(b"x-gzip") {
-            return Some(Self::Gzip);
-        }
-        let is = |coding: &Self| name.eq_ignore_ascii_case(coding.name().as_bytes());
-        Self::ALL.into_iter().find(is)
-    }
-}
-
-/// Why a compressed body is not decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Undecodable {
-    /// It is not what `Content-Encoding` says, or not all of it.
-    Malformed(Coding),
-    /// It is larger than `limits.decoded_bytes` once it is decoded.
-    TooLarge,
-    /// It expands further than any text does.
-    Expands,
 }
 
 /// Charsets whose bytes mean the same in UTF-8.
@@ -80,26 +45,6 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The coding of a body, None for none.
-///
-/// # Errors
-/// [`Unsupported::Encoding`] for one that is not decoded, and for several.
-pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Unsupported> {
-    let values = headers.get_all(CONTENT_ENCODING).iter();
-    let names = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    let mut found = None;
-    for name in names.map(<[u8]>::trim_ascii) {
-        if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
-            continue;
-        }
-        let coding = Coding::named(name).ok_or(Unsupported::Encoding)?;
-        if found.replace(coding).is_some() {
-            return Err(Unsupported::Encoding);
-        }
-    }
-    Ok(found)
-}
-
 /// Whether what follows the word `charset` names UTF-8, in quotes or not, and ends with it.
 fn is_utf8(parameter: &str) -> bool {
     let Some(value) = parameter.trim_start().strip_prefix('=') else {
@@ -121,7 +66,7 @@ mod tests {
 
     fn headers(value: &str) -> HeaderMap {
         let value = HeaderValue::from_str(value).unwrap();
-        HeaderMap::from_iter([(CONTENT_TYPE, value.clone()), (CONTENT_ENCODING, value)])
+        HeaderMap::from_iter([(CONTENT_TYPE, value)])
     }
 
     #[test]
@@ -177,37 +122,6 @@ mod tests {
             assert_eq!(
                 check_type(&headers(value)),
                 Err(Unsupported::Form),
-                "{value}"
-            );
-        }
-    }
-
-    #[test]
-    fn one_coding_that_is_known_is_decoded() {
-        assert_eq!(coding(&HeaderMap::new()), Ok(None));
-        for value in ["", "identity", "Identity, identity"] {
-            assert_eq!(coding(&headers(value)), Ok(None), "{value}");
-        }
-        for (value, expected) in [
-            ("gzip", Coding::Gzip),
-            ("X-GZip", Coding::Gzip),
-            ("identity, br", Coding::Brotli),
-            ("deflate", Coding::Deflate),
-            ("zstd,", Coding::Zstd),
-        ] {
-            assert_eq!(coding(&headers(value)), Ok(Some(expected)), "{value}");
-        }
-        for value in [
-            "x",
-            "compress",
-            "gzip, gzip",
-            "gzip, br",
-            "gzip;q=1",
-            "aes128gcm",
-        ] {
-            assert_eq!(
-                coding(&headers(value)),
-                Err(Unsupported::Encoding),
                 "{value}"
             );
         }

@@ -2,9 +2,10 @@
 //! client gets. Once an answer has begun, `exchange/relay.rs` reports the failure in the stream.
 
 use super::auth::KeyError;
-use super::body_type::{Undecodable, Unsupported};
+use super::body_type::Unsupported;
 use super::guard::MalformedChunk;
 use super::route::Suggestion;
+use crate::edge::Undecodable;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
 use monitor_wire::json::SyntaxError;
@@ -93,7 +94,7 @@ impl CallError {
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
-            Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
+            Self::Late => (502, GatewayError, "the upstream did not answer in time".into()),
             Self::Broken(why) => (502, GatewayError, format!("the connection to the upstream broke before it answered: {why}")),
             Self::KeyRefused => (401, InvalidRequestError, "the monitoring backend refused the access key; send the key that was issued to you in X-Monitor-Api-Key".into()),
             Self::KeyUnchecked => (502, GatewayError, "the monitoring backend cannot be asked about the access key, and only known ones are served (monitor.unknown_key); try again".into()),
@@ -237,7 +238,7 @@ pub(super) fn is_caused_by<E: std::error::Error + 'static>(error: &Error) -> boo
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::gateway::body_type::Coding;
+    use crate::edge::Coding;
     use crate::gateway::docs::openapi_json;
     use monitor_wire::json;
 

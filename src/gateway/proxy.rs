@@ -12,7 +12,7 @@ use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
 use super::{auth, body_type, exchange, head_memory, respond};
-use crate::edge::cors;
+use crate::edge::{Coding, cors};
 use crate::fair_queue::{Tenant, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
@@ -384,7 +384,7 @@ fn check_body(route: Route, head: &RequestHeader) -> Result<Route, CallError> {
     }
     // The body of embeddings is forwarded unread, compressed or not.
     if matches!(route, Route::Chat) {
-        body_type::coding(&head.headers).map_err(CallError::Unsupported)?;
+        Coding::of(&head.headers).map_err(|unknown| CallError::Unsupported(unknown.into()))?;
     }
     Ok(route)
 }

@@ -8,6 +8,7 @@ pub mod api;
 pub mod backend;
 pub mod bed;
 pub mod bucket;
+pub mod compressed;
 pub mod fault;
 pub mod frames;
 pub mod http;

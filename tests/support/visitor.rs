@@ -12,6 +12,8 @@ pub struct Visitor {
     address: SocketAddr,
     /// Whom it trusts over TLS; None talks in clear text.
     server: Option<Identity>,
+    /// What a proxy in front of the server adds.
+    forwarded: Vec<(&'static str, &'static str)>,
     pub cookies: BTreeMap<String, String>,
     pub form_token: String,
 }
@@ -21,6 +23,7 @@ impl Visitor {
         Self {
             address,
             server: None,
+            forwarded: Vec::new(),
             cookies: BTreeMap::new(),
             form_token: String::new(),
         }
@@ -30,6 +33,14 @@ impl Visitor {
     pub fn over_tls(address: SocketAddr, server: Identity) -> Self {
         Self {
             server: Some(server),
+            ..Self::new(address)
+        }
+    }
+
+    /// One whose requests a proxy brings, with these headers.
+    pub fn behind(address: SocketAddr, forwarded: &[(&'static str, &'static str)]) -> Self {
+        Self {
+            forwarded: forwarded.to_vec(),
             ..Self::new(address)
         }
     }
@@ -69,6 +80,9 @@ impl Visitor {
     #[track_caller]
     fn send(&mut self, request: Request) -> Response {
         let mut request = request.without_key();
+        for (name, value) in &self.forwarded {
+            request = request.header(name, value);
+        }
         if !self.cookies.is_empty() {
             request = request.header("Cookie", &self.cookie());
         }

@@ -124,6 +124,54 @@ fn waits_and_the_audit_log_know_the_client_that_a_trusted_proxy_names() {
     );
 }
 
+/// The cookie of somebody who asks for the page to sign in through a proxy that adds these headers.
+fn cookie_of_sign_in(stack: &Stack, forwarded: &[(&'static str, &'static str)]) -> String {
+    let page = Visitor::behind(stack.analysis_addr, forwarded).get("/ui/sign-in");
+    page.head.header("set-cookie").unwrap().to_owned()
+}
+
+#[test]
+fn links_and_cookies_are_for_the_scheme_that_a_trusted_proxy_names() {
+    let trusted = "  trusted_proxies: {networks: [127.0.0.0/8]}";
+    let stack = Stack::all().yaml(trusted).start();
+    let encrypted = [
+        ("X-Forwarded-For", "203.0.113.5"),
+        ("X-Forwarded-Proto", "https"),
+    ];
+    let cookie = cookie_of_sign_in(&stack, &encrypted);
+    assert!(cookie.starts_with("__Host-"), "{cookie}");
+    assert!(cookie.contains("; Secure"), "{cookie}");
+    // A client that claims it in front of a proxy that adds what it sees.
+    let claimed = [
+        ("X-Forwarded-For", "203.0.113.5"),
+        ("X-Forwarded-Proto", "https, http"),
+    ];
+    for headers in [&claimed[..], &[]] {
+        let cookie = cookie_of_sign_in(&stack, headers);
+        assert!(!cookie.contains("Secure"), "{cookie}");
+    }
+    administrator(&stack);
+    let mut admin = Visitor::behind(stack.analysis_addr, &encrypted);
+    admin.get("/ui/sign-in");
+    let signed_in = admin.post("/ui/sign-in", &[("name", ADMIN), ("password", PASSWORD)]);
+    assert_eq!(signed_in.status(), 303, "{}", signed_in.text());
+    let cookie = signed_in.head.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("__Host-monitor=mon_"), "{cookie}");
+    let fields = [("name", "ann"), ("role", "analyst")];
+    let made = admin.post("/ui/users", &fields).text();
+    let link = "https://gateway.test/ui/link/mon_";
+    assert!(made.contains(link), "{made}");
+}
+
+#[test]
+fn a_scheme_that_nobody_trusted_names_counts_for_nothing() {
+    let stack = Stack::all()
+        .yaml("  trusted_proxies: {networks: [10.0.0.0/8]}")
+        .start();
+    let cookie = cookie_of_sign_in(&stack, &[("X-Forwarded-Proto", "https")]);
+    assert!(!cookie.contains("Secure"), "{cookie}");
+}
+
 #[test]
 fn without_trust_what_a_client_claims_counts_for_nothing() {
     let stack = Stack::all()

@@ -21,7 +21,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 400,
         name: "BadRequest",
-        description: "The body is not JSON; for files, it is not multipart/form-data or incomplete; or a header that has one value has different ones.",
+        description: "The body is not JSON, or not what Content-Encoding says; for files, it is not multipart/form-data or incomplete; or a header that has one value has different ones.",
         header: None,
         message: "the body is not JSON, see line 1 column 9",
     },
@@ -70,7 +70,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 413,
         name: "TooLarge",
-        description: "Too large: a body over the configured size, an administrative one over 1 MiB, a batch over 1,000 \
+        description: "Too large: a body over the configured size (once decoded, if it is compressed) or one that expands to more than 200 times its size, an administrative one over 1 MiB, a batch over 1,000 \
                       lines, a file or the number of files over its limit.",
         header: None,
         message: "the body is larger than 4194304 bytes",
@@ -78,7 +78,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 415,
         name: "NotJson",
-        description: "Content-Type is not JSON; for a batch not NDJSON, for files not multipart/form-data.",
+        description: "Content-Type is not JSON; for a batch not NDJSON, for files not multipart/form-data. Or Content-Encoding is not one of gzip, deflate, br and zstd; for files, there is one.",
         header: None,
         message: "the body must be JSON: send `Content-Type: application/json`",
     },

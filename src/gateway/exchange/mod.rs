@@ -22,12 +22,12 @@ mod upstream_error;
 mod upstream_request;
 mod verdict;
 
-use super::body_type::{self, Coding};
 use super::context::CallContext;
 use super::error::CallError;
 use super::respond;
 use super::state::Snapshot;
 use crate::config::Durability;
+use crate::edge::Coding;
 use crate::fair_queue::{Claim, QUANTUM, Urgency, heavy};
 use answer::Answer;
 use body_buffer::Body;
@@ -56,8 +56,8 @@ pub(super) async fn run(
         tenant: ctx.tenant,
         urgency: Urgency::Awaited,
     };
-    let coding = body_type::coding(&session.req_header().headers);
-    let body = match coding.map_err(CallError::Unsupported) {
+    let coding = Coding::of(&session.req_header().headers);
+    let body = match coding.map_err(|unknown| CallError::Unsupported(unknown.into())) {
         Ok(None) => body,
         Ok(Some(coding)) => match Box::pin(decode(snapshot, claim, body, coding)).await {
             Ok(body) => body,

@@ -3,34 +3,12 @@
 
 use crate::memory::{BUFFERED, empty};
 use crate::sync::{SYNC, blocked, chat, sync};
-use flate2::Compression;
-use flate2::write::{GzEncoder, ZlibEncoder};
-use std::io::Write;
 use support::backend::Backend;
+use support::compressed::{brotli, gzip, zlib};
 use support::request::{HELLO, HELLO_STREAM, Request};
 use support::stack::Stack;
 use support::upstream::{ANSWER, Upstream};
 use support::{assert_envelope, contains, eventually};
-
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut out = GzEncoder::new(Vec::new(), Compression::best());
-    out.write_all(text).unwrap();
-    out.finish().unwrap()
-}
-
-fn zlib(text: &[u8]) -> Vec<u8> {
-    let mut out = ZlibEncoder::new(Vec::new(), Compression::default());
-    out.write_all(text).unwrap();
-    out.finish().unwrap()
-}
-
-fn brotli(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    brotli::CompressorWriter::new(&mut out, 4096, 5, 22)
-        .write_all(text)
-        .unwrap();
-    out
-}
 
 fn compressed(body: &[u8], coding: &str) -> Request {
     chat(body).header("Content-Encoding", coding)

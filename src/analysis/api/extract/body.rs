@@ -1,6 +1,8 @@
 //! The body of a request, read up to a size limit.
 
-use crate::analysis::{ApiError, RefusedBody};
+use crate::analysis::{ApiError, BodyMemory, RefusedBody};
+use crate::edge::{Coding, Decoding, Undecodable};
+use crate::fair_queue::heavy;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -16,7 +18,46 @@ pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Vec<u8>, Ap
 
 /// The whole body, of any type.
 pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
-    read_body(request.into_body(), max_bytes).await
+    let coding = coding(request.headers())?;
+    let memory = request.extensions().get::<BodyMemory>().cloned();
+    let bytes = read_body(request.into_body(), max_bytes).await?;
+    match coding {
+        None => Ok(bytes),
+        Some(coding) => decoded(&bytes, coding, max_bytes, memory).await,
+    }
+}
+
+/// How the body is compressed; None for not at all.
+pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, ApiError> {
+    Coding::of(headers).map_err(|_| ApiError::UnknownCoding)
+}
+
+/// A compressed body, decoded to at most `max_bytes`; they count as those that came.
+async fn decoded(
+    encoded: &[u8],
+    coding: Coding,
+    max_bytes: u64,
+    memory: Option<BodyMemory>,
+) -> Result<Vec<u8>, ApiError> {
+    let refused = |reason| match reason {
+        Undecodable::Malformed(coding) => ApiError::Undecodable(coding.name()),
+        Undecodable::TooLarge => ApiError::TooLarge(max_bytes),
+        Undecodable::Expands => ApiError::Expands,
+    };
+    let grow = async |bytes| match &memory {
+        Some(memory) => memory.grow(bytes).await,
+        None => Ok(()),
+    };
+    grow(coding.window(encoded.len())).await?;
+    let mut decoding = Decoding::new(coding, encoded, max_bytes).map_err(refused)?;
+    loop {
+        let step = decoding.next_step();
+        // The text is in memory twice while its buffer grows.
+        grow(step + decoding.decoded()).await?;
+        if heavy(step, || decoding.step(step)).map_err(refused)? {
+            return Ok(decoding.into_text());
+        }
+    }
 }
 
 /// Memory for a body before more of it has come than this.

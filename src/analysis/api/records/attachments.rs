@@ -4,7 +4,7 @@
 
 use super::exchanges::named;
 use crate::analysis::api::extract::read_ahead::ReadAhead;
-use crate::analysis::api::extract::{Api, Ingester, PathId, Query};
+use crate::analysis::api::extract::{Api, Ingester, PathId, Query, body};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::records::attachments::{AttachTo, UploadTarget};
@@ -245,6 +245,9 @@ async fn taken(
 ) -> Result<Vec<Linked>, ApiError> {
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
+    }
+    if body::coding(request.headers())?.is_some() {
+        return Err(ApiError::EncodedFiles);
     }
     let read_ahead = ReadAhead::of(&request);
     let multipart = Multipart::from_request(read_ahead.bound(request), &()).await;

@@ -4,12 +4,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The other end of a connection; set by the listener.
+/// The client of a request, also of one that a trusted proxy brings; set by the listener.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peer {
     /// Its address; None on a socket that has none.
     pub address: Option<IpAddr>,
-    /// Whether the connection is encrypted.
+    /// Whether its connection is encrypted.
     pub is_tls: bool,
 }
 

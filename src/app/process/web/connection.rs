@@ -7,6 +7,7 @@ use crate::edge;
 use crate::gateway::MemoryBudget;
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Exhausted, Metrics};
+use async_trait::async_trait;
 use axum::http::HeaderMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -128,6 +129,11 @@ impl WebConnection {
         }
     }
 
+    /// Whether the connection of the client is encrypted, if a trusted proxy says so.
+    pub(super) fn is_encrypted(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<bool> {
+        edge::is_encrypted(&self.limits.trusted_proxies, peer, headers)
+    }
+
     /// A request begins.
     pub(super) fn begin(&self, has_body: bool) {
         self.answer_has_ended.store(false, Ordering::Relaxed);
@@ -209,7 +215,12 @@ fn covered(share: &mut ConnectionShare, bytes: usize) -> bool {
 }
 
 /// The body of the request, towards a handler that passes it on piece by piece.
+#[async_trait]
 impl HeldMemory for WebConnection {
+    async fn grow(self: Arc<Self>, bytes: usize) -> bool {
+        WebConnection::grow(&self, bytes) || self.grow_in_time(bytes).await
+    }
+
     fn release(&self) {
         self.share().release();
     }

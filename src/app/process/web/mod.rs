@@ -236,8 +236,14 @@ impl WebApp {
         let stream = GuardedIo::new(stream, web.clone());
         let (router, stopping) = (self.router.clone(), Stopping(shutdown.clone()));
         let service = service_fn(move |mut request: http::Request<Incoming>| {
-            let address = web.client(peer.address, request.headers());
-            request.extensions_mut().insert(Peer { address, ..peer });
+            let headers = request.headers();
+            let client = Peer {
+                address: web.client(peer.address, headers),
+                is_tls: web
+                    .is_encrypted(peer.address, headers)
+                    .unwrap_or(peer.is_tls),
+            };
+            request.extensions_mut().insert(client);
             request.extensions_mut().insert(stopping.clone());
             answer(router.clone(), request, web.clone())
         });
