@@ -25,6 +25,10 @@ pub(super) struct LinkArgs {
 /// Runs the command and prints its result.
 pub(super) fn run(command: UserCommand) -> Result<(), Failure> {
     let UserCommand::Link(args) = command;
-    let link = app::link_user(&args.store.settings()?, &args.name)?;
-    print(format!("{link}\n").as_bytes())
+    let settings = args.store.settings()?;
+    let link = app::link_user(&settings, args.store.role(), &args.name)?;
+    if let Some(note) = &link.note {
+        eprintln!("note: {note}");
+    }
+    print(format!("{}\n", link.address).as_bytes())
 }

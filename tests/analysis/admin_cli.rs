@@ -119,8 +119,11 @@ fn a_key_made_rotated_and_revoked_on_the_command_line_is_so_at_the_server() {
 fn a_person_who_is_locked_out_gets_a_link_on_the_command_line() {
     // CONTRACT 32; the link is that of the page of users.
     let world = World::new();
-    let (code, link, _) = world.monitor("user", &["link", " Admin"]);
+    let (code, link, note) = world.monitor("user", &["link", " Admin"]);
     assert_eq!(code, 0);
+    for part in ["ANALYSIS_LISTEN", "analysis.ui.public_url"] {
+        assert!(note.contains(part), "{note}");
+    }
     let path = link.trim().strip_prefix("http://").unwrap();
     let (_, path) = path.split_once('/').unwrap();
     let shown = Request::get(&format!("/{path}")).without_key();
@@ -128,11 +131,36 @@ fn a_person_who_is_locked_out_gets_a_link_on_the_command_line() {
     let (code, stdout, stderr) = world.monitor("user", &["link", "nobody"]);
     assert_eq!((code, stdout.as_str()), (1, ""));
     assert!(stderr.contains("no account has this name"), "{stderr}");
+    assert!(stderr.contains("monitor.db"), "where it looked: {stderr}");
     let audit = expect(&world.stack, 200, ("GET", "/audit"), Value::Null);
     let line = &audit["entries"][0];
     assert_eq!(line["action"], "account.link");
     assert_eq!(line["actor"], "command line");
     assert!(!audit.to_string().contains(path.rsplit('/').next().unwrap()));
+}
+
+#[test]
+fn without_the_environment_of_the_service_no_store_is_made_and_what_to_give_is_said() {
+    let folder = Folder::new();
+    let data = folder.path().join("data");
+    let mut command = Command::new(support::monitor());
+    command
+        .env_clear()
+        .args(["user", "link", "admin", "--data-dir"]);
+    let said = command.arg(&data).output().unwrap();
+    assert_eq!((said.status.code(), said.stdout.len()), (Some(1), 0));
+    let stderr = String::from_utf8(said.stderr).unwrap();
+    let shown = data.join("monitor.db").display().to_string();
+    for part in [
+        &*shown,
+        "--config FILE (MONITOR_CONFIG)",
+        "--data-dir DIR (MONITOR_DATA_DIR)",
+        "STORE_HOST",
+        "/etc/monitor/all.yaml and all.env",
+    ] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    assert!(!data.exists(), "nothing is made");
 }
 
 #[test]

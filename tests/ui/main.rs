@@ -27,6 +27,7 @@ mod russian;
 mod saved;
 mod searching;
 mod sign_in;
+mod status;
 mod tokens;
 mod transport;
 mod verdicts;

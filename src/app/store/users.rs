@@ -1,23 +1,62 @@
 //! `monitor user …`: for people who are locked out of the web UI, on the configured store directly and
 //! without a server; the audit log names the command line (CONTRACT 32).
+//!
+//! A shell seldom has the environment of the service, so a store that is not there is not made, and a link whose
+//! address may be another one is printed with a note.
 
-use crate::analysis::Caller;
+use crate::analysis::{Caller, database_file};
 use crate::app::process::start_text;
 use crate::app::store::tokens::with_service;
-use crate::config::Settings;
-use anyhow::Result;
+use crate::config::{Role, Settings};
+use anyhow::{Context, Result, ensure};
 
-/// Makes a one-time link by which the owner of an account sets a new password; its address can be
-/// read this once.
+/// How to name the installation of a service in a shell.
+const AS_THE_SERVICE: &str = "name the installation as its service does: --config FILE (MONITOR_CONFIG) with --role, \
+     --data-dir DIR (MONITOR_DATA_DIR), and for PostgreSQL STORE_HOST, STORE_DB, STORE_USER and STORE_PASSWORD. The \
+     units of the package have /etc/monitor/all.yaml and all.env, analysis.yaml and analysis.env; \
+     `systemctl show -p Environment,EnvironmentFiles,ExecStart monitor` prints those of a service";
+
+/// A new one-time link.
+#[derive(Debug)]
+pub struct UserLink {
+    /// Its address; it can be read this once.
+    pub address: String,
+    /// What to know where the address may be another one.
+    pub note: Option<String>,
+}
+
+/// Makes a one-time link by which the owner of an account sets a new password.
 ///
 /// # Errors
-/// When no account has this name or it is disabled, or the store cannot be opened or written.
-pub fn link_user(settings: &Settings, name: &str) -> Result<String> {
+/// When no account has this name or it is disabled, or the store is not there or cannot be opened or written.
+pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink> {
+    let place = match &settings.analysis.store {
+        Some(store) => format!("the database {} at {}", store.db, store.host),
+        None => {
+            let file = database_file(&settings.analysis, &settings.data_dir);
+            let shown = file.display();
+            ensure!(
+                file.exists(),
+                "there is no database {shown}: {AS_THE_SERVICE}"
+            );
+            format!("the database {shown}")
+        }
+    };
     let link = with_service(settings, async |services| {
         services
             .people
             .link_for_name(&Caller::command_line(), name)
             .await
-    })?;
-    Ok(start_text::link_address(settings, &link))
+    });
+    let link = link.with_context(|| format!("no link was made in {place}"))?;
+    Ok(UserLink {
+        address: start_text::link_address(settings, &link),
+        note: settings.analysis.public_url.is_none().then(|| {
+            let prefix = if role == Role::All { "analysis." } else { "" };
+            format!(
+                "the address is that of {prefix}listen (ANALYSIS_LISTEN) here; where browsers use another one, open \
+                 the same path there, and set {prefix}ui.public_url"
+            )
+        }),
+    })
 }

@@ -39,6 +39,8 @@ phrases! {
     store: "Store", "Хранилище";
     answers: "responding", "отвечает";
     answers_not: "not responding", "не отвечает";
+    store_away: "The store ({}) is not responding. Without it nobody's sign-in can be checked, so the rest of this page is not shown until it responds.",
+        "Хранилище ({}) не отвечает. Без него нельзя проверить вход, поэтому остальная часть страницы появится, когда оно ответит.";
     not_configured: "not configured", "не настроено";
     judge: "Custom policy judge", "Судья пользовательских политик";
     presidio: "Presidio analyzer", "Анализатор Presidio";

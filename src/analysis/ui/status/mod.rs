@@ -1,43 +1,63 @@
 //! `/ui/status`: this server, its store, the services it calls, and the gateways it knows. For people who
 //! are bound to no application. It shows no addresses or secrets of other servers.
+//!
+//! Without the store nobody can be recognized: then the page says that the store does not respond, and nothing else.
 
 pub(super) mod gateways;
 pub(super) mod remote_checks;
 
-use crate::analysis::Services;
 use crate::analysis::records::StoreFacts;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, head, number};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::{ApiError, Services};
 use crate::config::BlobPlace;
 use axum::extract::State;
-use axum::response::Html;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse as _, Response};
 use maud::{Markup, html};
 use monitor_model::{GATEWAY_VERSION, SCHEMA_VERSION};
 use std::sync::Arc;
 
 pub(super) async fn page(
     State(services): State<Arc<Services>>,
-    visit: Visit,
-) -> Result<Html<String>, Failure> {
+    view: View,
+    visit: Result<Visit, Failure>,
+) -> Result<Response, Failure> {
+    let shown = async { Ok(whole(&services, &visit?).await?.into_response()) };
+    match shown.await {
+        Err(Failure::Refused(ApiError::StoreDown)) => Ok(without_store(&services, &view)),
+        shown => shown,
+    }
+}
+
+fn without_store(services: &Services, view: &View) -> Response {
+    let o = view.o();
+    let text = o.store_away.replace("{}", services.records.store_kind());
+    let page = layout::error_page(view, o.status, &text);
+    let retry = [(header::RETRY_AFTER, HeaderValue::from_static("1"))];
+    (StatusCode::SERVICE_UNAVAILABLE, retry, page).into_response()
+}
+
+async fn whole(services: &Services, visit: &Visit) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
     visit.caller.must_be_unbound()?;
     let facts = services.records.store_facts().await?;
-    let known = gateways::known(&services).await?;
+    let known = gateways::known(services).await?;
     let (view, o) = (&visit.view, visit.view.o());
     let content = html! {
         (head(o.status, html! { p.dim { (o.status_hint) } }, html! {}))
         div.halves {
-            div { (server(&services, view)) (remote_checks::card(&services, view)) }
-            div { (store(&services, view, &facts)) (stages(&services, view)) }
+            div { (server(services, view)) (remote_checks::card(services, view)) }
+            div { (store(services, view, &facts)) (stages(services, view)) }
         }
         h2 { (o.gateways) }
         p.hint { (o.gateways_hint) }
         (gateways::table(view, &known))
     };
-    Ok(layout::page(&visit, Section::Status, o.status, content))
+    Ok(layout::page(visit, Section::Status, o.status, content))
 }
 
 fn server(services: &Services, view: &View) -> Markup {
