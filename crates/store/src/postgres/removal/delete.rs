@@ -128,7 +128,7 @@ fn oldest(removable: Removable) -> QueryBuilder<Postgres> {
 }
 
 /// Deletes the records at these positions with everything that belongs to them.
-pub(in crate::postgres) async fn delete(
+pub(super) async fn delete(
     connection: &mut PgConnection,
     seqs: &[i64],
 ) -> Result<Amount, StoreError> {

@@ -1,7 +1,7 @@
 //! Removing records: retention, erasure of users, and removed applications.
 
 pub(super) mod cleanup;
-pub(super) mod delete;
+mod delete;
 pub(super) mod erasure;
 mod retention;
 mod tombstones;
@@ -16,7 +16,7 @@ use crate::removal::{
 };
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
-use sqlx::Connection as _;
+use sqlx::{Connection as _, PgConnection};
 
 #[async_trait]
 impl RecordRemoval for PostgresStore {
@@ -63,4 +63,9 @@ impl RecordRemoval for PostgresStore {
         connect::close(connection).await;
         Ok(erased)
     }
+}
+
+/// Deletes the records at these positions with everything that belongs to them.
+pub(super) async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(), StoreError> {
+    delete::delete(connection, seqs).await.map(drop)
 }

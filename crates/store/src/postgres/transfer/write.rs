@@ -8,8 +8,7 @@ use crate::attachments::BlobHash;
 use crate::error::{StoreError, UNFINISHED};
 use crate::postgres::connect;
 use crate::postgres::migrate::{self, MIGRATIONS};
-use crate::postgres::removal::delete::delete;
-use crate::postgres::removal::erasure;
+use crate::postgres::removal::{self, erasure};
 use crate::postgres::values::{escaped, session_key, text_key};
 use crate::removal::{Erased, Erasure};
 use crate::sql::chain;
@@ -223,7 +222,8 @@ impl StoreWriter for Writer {
             let mut transaction = self.connection.begin().await?;
             let query = sqlx::query_scalar("SELECT seq FROM records WHERE id = ANY ($1)");
             let seqs: Vec<i64> = query.bind(ids).fetch_all(&mut *transaction).await?;
-            removed += delete(&mut transaction, &seqs).await?.records;
+            removal::delete(&mut transaction, &seqs).await?;
+            removed += seqs.len() as u64;
             transaction.commit().await?;
         }
     }
