@@ -30,5 +30,5 @@ pub(super) fn run(command: UserCommand) -> Result<(), Failure> {
     if let Some(note) = &link.note {
         eprintln!("note: {note}");
     }
-    print(format!("{}\n", link.address).as_bytes())
+    print(format!("{}\n", link.address.expose()).as_bytes())
 }

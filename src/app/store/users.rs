@@ -9,6 +9,7 @@ use crate::app::process::start_text;
 use crate::app::store::tokens::with_service;
 use crate::config::{Role, Settings};
 use anyhow::{Context, Result, ensure};
+use monitor_model::Secret;
 
 /// How to name the installation of a service in a shell.
 const AS_THE_SERVICE: &str = "name the installation as its service does: --config FILE (MONITOR_CONFIG) with --role, \
@@ -20,7 +21,7 @@ const AS_THE_SERVICE: &str = "name the installation as its service does: --confi
 #[derive(Debug)]
 pub struct UserLink {
     /// Its address; it can be read this once.
-    pub address: String,
+    pub address: Secret,
     /// What to know where the address may be another one.
     pub note: Option<String>,
 }
@@ -50,7 +51,7 @@ pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink
     });
     let link = link.with_context(|| format!("no link was made in {place}"))?;
     Ok(UserLink {
-        address: start_text::link_address(settings, &link),
+        address: Secret::new(start_text::link_address(settings, &link)),
         note: settings.analysis.public_url.is_none().then(|| {
             let prefix = if role == Role::All { "analysis." } else { "" };
             format!(

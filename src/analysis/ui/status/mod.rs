@@ -26,10 +26,13 @@ pub(super) async fn page(
     view: View,
     visit: Result<Visit, Failure>,
 ) -> Result<Response, Failure> {
-    let shown = async { Ok(whole(&services, &visit?).await?.into_response()) };
-    match shown.await {
+    let shown = match visit {
+        Ok(visit) => whole(&services, &visit).await,
+        Err(failure) => Err(failure),
+    };
+    match shown {
         Err(Failure::Refused(ApiError::StoreDown)) => Ok(without_store(&services, &view)),
-        shown => shown,
+        shown => Ok(shown?.into_response()),
     }
 }
 
