@@ -157,6 +157,7 @@ fn links_and_cookies_are_for_the_scheme_that_a_trusted_proxy_names() {
     assert_eq!(signed_in.status(), 303, "{}", signed_in.text());
     let cookie = signed_in.head.header("set-cookie").unwrap();
     assert!(cookie.starts_with("__Host-monitor=mon_"), "{cookie}");
+    assert_eq!(admin.get("/ui/users").status(), 200);
     let fields = [("name", "ann"), ("role", "analyst")];
     let made = admin.post("/ui/users", &fields).text();
     let link = "https://gateway.test/ui/link/mon_";
