@@ -44,16 +44,19 @@ async fn decoded(
         Undecodable::TooLarge => ApiError::TooLarge(max_bytes),
         Undecodable::Expands => ApiError::Expands,
     };
-    let grow = async |bytes| match &memory {
-        Some(memory) => memory.grow(bytes).await,
-        None => Ok(()),
-    };
-    grow(coding.window(encoded.len())).await?;
+    let window = coding.window(encoded.len());
+    let mut counted = 0;
     let mut decoding = Decoding::new(coding, encoded, max_bytes).map_err(refused)?;
     loop {
         let step = decoding.next_step();
         // The text is in memory twice while its buffer grows.
-        grow(step + decoding.decoded()).await?;
+        let needed = window + 2 * decoding.decoded() + step;
+        if let Some(memory) = &memory
+            && needed > counted
+        {
+            memory.grow(needed - counted).await?;
+            counted = needed;
+        }
         if heavy(step, || decoding.step(step)).map_err(refused)? {
             return Ok(decoding.into_text());
         }
