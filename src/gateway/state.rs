@@ -70,6 +70,8 @@ pub struct Monitoring {
     pub policies: Option<Policies>,
     /// The detectors of this process; required where there are policies.
     pub inspector: Option<Arc<dyn Inspector>>,
+    /// The memory of calls that files share; None for one of its own.
+    pub(crate) memory: Option<Arc<MemoryBudget>>,
     /// The folder for large request bodies; None keeps them in memory.
     pub spill_folder: Option<PathBuf>,
     /// The access log.
@@ -113,7 +115,9 @@ impl Snapshot {
         let spill = monitoring
             .spill_folder
             .map(|folder| Arc::new(SpillFolder::new(folder, spill_limit, metrics.clone())));
-        let memory = MemoryBudget::new(settings.limits.buffered_bytes, &metrics);
+        let limit = settings.limits.buffered_bytes;
+        let memory = monitoring.memory;
+        let memory = memory.unwrap_or_else(|| MemoryBudget::new(limit, &metrics));
         Some(Self {
             heads: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
             memory,

@@ -191,6 +191,25 @@ impl UnreadAnswer {
     pub async fn read(self, largest: usize) -> Result<Bytes, ClientError> {
         read(self.body, largest).await
     }
+
+    /// The bytes of body that the head announces; 0 where it does not say.
+    pub fn announced_bytes(&self) -> u64 {
+        self.body.size_hint().lower()
+    }
+
+    /// The next part of the body; None at its end.
+    ///
+    /// # Errors
+    /// [`ClientError::Truncated`].
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|_| ClientError::Truncated)?;
+            if let Ok(chunk) = frame.into_data() {
+                return Ok(Some(chunk));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Reads a body. One that arrives in one chunk is not copied.
@@ -316,8 +335,10 @@ mod tests {
         let client = HttpClient::pinned(false, vec![address]).unwrap();
         let url = format!("http://rebound.invalid:{}/a", address.port());
         let request = Request::get(url).body(whole("")).unwrap();
-        let answer = client.open(request).await.unwrap();
-        assert_eq!(answer.read(2).await.unwrap(), "hi");
+        let mut answer = client.open(request).await.unwrap();
+        assert_eq!(answer.announced_bytes(), 2);
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), "hi");
+        assert!(answer.chunk().await.unwrap().is_none());
         let head = server.await.unwrap();
         let host = format!("host: rebound.invalid:{}", address.port());
         assert!(head.contains(&host), "{head}");

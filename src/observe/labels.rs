@@ -287,7 +287,7 @@ label!(
         Refused => "refused",
         /// The backend could not be reached, or failed.
         Undelivered => "undelivered",
-        /// Too many files were waiting.
+        /// Too many files were waiting, or there was no memory for it (limits.buffered_bytes).
         Dropped => "dropped",
     }
 );

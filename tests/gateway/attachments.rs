@@ -324,3 +324,71 @@ fn a_stop_lets_files_under_way_arrive() {
         [file("late", "application/octet-stream", "late")]
     );
 }
+
+/// A host that begins to send files and goes on once the test ends.
+fn slow_host(begun: &'static [u8]) -> (Upstream, std::sync::mpsc::Sender<()>) {
+    let (ended, end) = channel::<()>();
+    let end = Mutex::new(end);
+    let host = Upstream::scripted(move |peer| {
+        peer.read_request();
+        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n");
+        peer.send(begun);
+        // Disconnected when the test ends.
+        let _ = end.lock().unwrap().recv();
+    });
+    (host, ended)
+}
+
+#[test]
+fn a_key_whose_hosts_are_slow_leaves_places_to_the_files_of_another() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let (host, _ended) = slow_host(b"");
+    let stack = local(&upstream, &backend, ", max_concurrency: 8").start();
+    let slow: Vec<Value> = (0..8).map(|_| json!({"url": host.url()})).collect();
+    for _ in 0..6 {
+        call_with(&stack, &json!(slow));
+    }
+    host.await_heads(16);
+    let file = json!([{"content_base64": "aGk=", "name": "hi"}]).to_string();
+    let other = Request::chat(HELLO)
+        .without_key()
+        .header("X-Monitor-Api-Key", "mon_of_another_client")
+        .header(HEADER, &file);
+    assert_eq!(stack.call(&other).status(), 200);
+    await_outcome(&stack, "attached", 1.0);
+    assert_eq!(host.heads(), 16, "half of the places");
+}
+
+#[test]
+fn what_a_host_has_sent_is_counted_in_the_memory_of_the_calls() {
+    static BEGUN: [u8; 1_000_000] = [b'a'; 1_000_000];
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let (host, _ended) = slow_host(&BEGUN);
+    let stack = local(&upstream, &backend, ", timeout: 3s").start();
+    call_with(&stack, &json!([{"url": host.url()}]));
+    eventually("the bytes are counted", || {
+        (stack.metric("monitor_buffered_bytes") >= 1_000_000.0).then_some(())
+    });
+    await_outcome(&stack, "late", 1.0);
+    eventually("and given back", || {
+        (stack.metric("monitor_buffered_bytes") == 0.0).then_some(())
+    });
+}
+
+#[test]
+fn a_file_without_memory_is_skipped_and_counted() {
+    static BEGUN: [u8; 1_000_000] = [b'a'; 1_000_000];
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let (host, _ended) = slow_host(&BEGUN);
+    let stack = local(&upstream, &backend, "")
+        .yaml("limits: {buffered_bytes: 1MiB}")
+        .start();
+    call_with(
+        &stack,
+        &json!([{"url": host.url()}, {"content_base64": "aGk=", "name": "hi"}]),
+    );
+    await_outcome(&stack, "attached", 1.0);
+    await_outcome(&stack, "dropped", 1.0);
+    let line = "limits.buffered_bytes";
+    eventually("a warning", || stack.stderr().contains(line).then_some(()));
+}

@@ -18,9 +18,10 @@ use crate::app::reload::{Reloadable, Reloads};
 use crate::backend::{Analyzer, HttpAnalyzer};
 use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
+use crate::gateway::attachments::SharedLimits;
 use crate::gateway::{
-    ClientConnections, GatewayConfig, GatewayState, ListenerService, Monitoring, Snapshot,
-    UpstreamTls,
+    ClientConnections, GatewayConfig, GatewayState, ListenerService, MemoryBudget, Monitoring,
+    Snapshot, UpstreamTls,
 };
 use crate::http_client::ReloadableTls;
 use crate::judge::Remote;
@@ -102,12 +103,16 @@ pub(crate) fn serve_gateway(
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
-    let spool = parts.start_spool(settings, runtime)?;
+    let memory = MemoryBudget::new(gateway.limits.buffered_bytes, &parts.metrics);
+    let spool = parts.start_spool(settings, runtime, &memory)?;
     let observability = Observability::start(settings, runtime, &parts.metrics)?;
     let handle = spool.as_ref().map(spool::Running::spool);
     parts.introduce(gateway, handle.clone());
     let conf = Arc::new(server_conf(settings));
-    let monitoring = parts.monitoring(settings, handle, &observability);
+    let monitoring = Monitoring {
+        memory: Some(memory),
+        ..parts.monitoring(settings, handle, &observability)
+    };
     let gateway_state = parts.gateway_state(gateway, &conf, monitoring)?;
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
@@ -181,13 +186,21 @@ impl GatewayParts {
         &self,
         settings: &Settings,
         runtime: &Runtime,
+        memory: &Arc<MemoryBudget>,
     ) -> Result<Option<spool::Running>> {
         let takes_over = self.context.predecessor.is_some();
         let start = |analyzer: &Arc<dyn Analyzer>| {
-            let analyzer = analyzer.clone();
-            spool::start(settings, runtime, analyzer, &self.metrics, takes_over)
+            let (analyzer, shared) = (analyzer.clone(), self.shared_limits(memory));
+            spool::start(settings, runtime, analyzer, shared, takes_over)
         };
         self.backend.analyzer.as_ref().map(start).transpose()
+    }
+
+    fn shared_limits(&self, memory: &Arc<MemoryBudget>) -> SharedLimits {
+        SharedLimits {
+            memory: memory.clone(),
+            metrics: self.metrics.clone(),
+        }
     }
 
     /// Hands the spool to the parts that report on it: the backend's client and the colocated analysis.
@@ -225,6 +238,7 @@ impl GatewayParts {
             analyzer: self.backend.analyzer.clone(),
             policies: self.policies.as_ref().map(|opened| opened.policies.clone()),
             inspector: Some(Arc::new(LocalInspector::new())),
+            memory: None,
             spill_folder: Some(settings.data_dir.join("spill")),
         }
     }

@@ -3,7 +3,7 @@
 use crate::backend::Analyzer;
 use crate::config::Settings;
 use crate::config::key_file::Owners;
-use crate::gateway::attachments::Attachments;
+use crate::gateway::attachments::{Attachments, SharedLimits};
 use crate::observe::Metrics;
 use crate::spool::Spool;
 use crate::spool::{self, Closer, Keyring, MissingKey, MovedSegments, Opened};
@@ -40,9 +40,10 @@ pub(crate) fn start(
     settings: &Settings,
     runtime: &Runtime,
     analyzer: Arc<dyn Analyzer>,
-    metrics: &Arc<Metrics>,
+    shared: SharedLimits,
     takes_over: bool,
 ) -> Result<Running> {
+    let metrics = &shared.metrics.clone();
     let (base, bounds) = (settings.spool_dir(), bounds(settings));
     let keys = Keyring::load(&settings.gateway.spool.encryption, Owners::of_process());
     let keys = keys.map_err(|error| anyhow!("spool.encryption: {error}"))?;
@@ -64,7 +65,7 @@ pub(crate) fn start(
     let takeover = Takeover::start(&base, configured.sibling(&folder), metrics.clone());
     if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
-        let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
+        let attachments = Attachments::new(files, pending, analyzer, shared);
         runtime.spawn(attachments.run());
     }
     runtime.spawn(delivery.run());

@@ -4,9 +4,10 @@
 
 use super::descriptor;
 use super::file_error::FileError;
+use super::file_memory::FileMemory;
 use super::guard::{self, Guard};
 use crate::http_client::{ClientError, HttpClient, UnreadAnswer, whole};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, LOCATION,
 };
@@ -38,7 +39,11 @@ impl Fetcher {
     ///
     /// # Errors
     /// Why the file is skipped.
-    pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, FileError> {
+    pub(super) async fn get(
+        &self,
+        mut url: Url,
+        memory: &mut FileMemory,
+    ) -> Result<Fetched, FileError> {
         for _ in 0..=MAX_REDIRECTS {
             let answer = self.request(&url).await?;
             let status = answer.status;
@@ -46,7 +51,7 @@ impl Fetcher {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = guard::redirected(&url, &location)?;
                 }
-                _ if status.is_success() => return self.read(&url, answer).await,
+                _ if status.is_success() => return self.read(&url, answer, memory).await,
                 (status, _) => return Err(FileError::Status(status)),
             }
         }
@@ -66,10 +71,14 @@ impl Fetcher {
         client.open(request).await.map_err(file_error)
     }
 
-    async fn read(&self, url: &Url, answer: UnreadAnswer) -> Result<Fetched, FileError> {
-        let headers = answer.headers.clone();
-        let most = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
-        let content = answer.read(most).await.map_err(file_error)?;
+    async fn read(
+        &self,
+        url: &Url,
+        mut answer: UnreadAnswer,
+        memory: &mut FileMemory,
+    ) -> Result<Fetched, FileError> {
+        let content = self.content(&mut answer, memory).await?;
+        let headers = answer.headers;
         let disposition = text(&headers, CONTENT_DISPOSITION);
         let disposed = || descriptor::name_of_disposition(&disposition?);
         Ok(Fetched {
@@ -77,6 +86,28 @@ impl Fetcher {
             name: descriptor::name_in(url).or_else(disposed),
             kind: kind(&headers),
         })
+    }
+
+    /// The body. Its buffer may have room for twice its bytes while it grows.
+    async fn content(
+        &self,
+        answer: &mut UnreadAnswer,
+        memory: &mut FileMemory,
+    ) -> Result<Bytes, FileError> {
+        let most = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
+        if answer.announced_bytes() > self.max_bytes {
+            return Err(FileError::TooLarge);
+        }
+        let mut content = BytesMut::new();
+        while let Some(chunk) = answer.chunk().await.map_err(file_error)? {
+            let length = content.len() + chunk.len();
+            if length > most {
+                return Err(FileError::TooLarge);
+            }
+            memory.cover(2 * length).await?;
+            content.extend_from_slice(&chunk);
+        }
+        Ok(content.freeze())
     }
 }
 

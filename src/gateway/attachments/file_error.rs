@@ -20,6 +20,8 @@ pub(super) enum FileError {
     Status(u16),
     #[error("larger than files.max_bytes")]
     TooLarge,
+    #[error("no memory for it within limits.buffered_bytes")]
+    NoMemory,
     #[error("{0}")]
     Late(&'static str),
     #[error("{0}")]
@@ -36,6 +38,7 @@ impl FileError {
             Self::Unreachable(_) => AttachmentOutcome::Unreachable,
             Self::Status(_) => AttachmentOutcome::Status,
             Self::TooLarge => AttachmentOutcome::TooLarge,
+            Self::NoMemory => AttachmentOutcome::Dropped,
             Self::Late(_) => AttachmentOutcome::Late,
             Self::Backend(AttachError::Refused(_)) => AttachmentOutcome::Refused,
             Self::Backend(AttachError::Unavailable(_) | AttachError::Failed(_)) => {

@@ -5,8 +5,12 @@ use super::budget::DownloadBudget;
 use super::descriptor::{self, Descriptor, Source};
 use super::fetch::{Fetched, Fetcher};
 use super::file_error::FileError;
+use super::file_memory::FileMemory;
+use super::places::FilePlaces;
 use crate::backend::{Analyzer, AttachError, Attachment, FileList, RecordContext};
 use crate::config::FilesSettings;
+use crate::fair_queue::Tenant;
+use crate::gateway::limits::{MemoryBudget, MemoryReservation};
 use crate::observe::Metrics;
 use crate::observe::events::AttachmentsEnded;
 use crate::spool::PendingAttachments;
@@ -14,7 +18,6 @@ use futures_util::stream::{self, StreamExt};
 use monitor_model::RecordId;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
@@ -32,8 +35,10 @@ pub(super) struct JobContext {
     pub(super) fetcher: Fetcher,
     pub(super) settings: FilesSettings,
     pub(super) backend: Arc<dyn Analyzer>,
-    /// Bounds the files in memory.
-    pub(super) files: Semaphore,
+    /// Bounds the files in memory by their number,
+    pub(super) places: Arc<FilePlaces>,
+    /// and by their bytes.
+    pub(super) memory: Arc<MemoryBudget>,
     pub(super) metrics: Arc<Metrics>,
 }
 
@@ -145,20 +150,30 @@ fn listed(headers: &[String]) -> Vec<Listed> {
 
 impl Uploader {
     async fn attach(&self, descriptor: Descriptor) -> Result<(), FileError> {
-        // Never closed; the permit is held until the file is sent and dropped.
-        let _permit = self.shared.files.acquire().await;
-        let file = self.file(descriptor).await?;
+        // Both are held until the file is sent and dropped.
+        let tenant = Tenant::new(&self.call.access_key, &self.call.application_id);
+        let _place = self.shared.places.take(tenant).await;
+        let reservation = MemoryReservation::new(&self.shared.memory, tenant.holder);
+        let mut memory = FileMemory::new(reservation);
+        let file = self.file(descriptor, &mut memory).await?;
         self.deliver(file).await
     }
 
-    async fn file(&self, descriptor: Descriptor) -> Result<Attachment, FileError> {
+    async fn file(
+        &self,
+        descriptor: Descriptor,
+        memory: &mut FileMemory,
+    ) -> Result<Attachment, FileError> {
         let fetched = match descriptor.source {
-            Source::Inline(text) => Fetched {
-                content: descriptor::decoded(&text, self.shared.settings.max_bytes)?.into(),
-                name: None,
-                kind: None,
-            },
-            Source::Url(url) => self.download(url).await?,
+            Source::Inline(text) => {
+                memory.cover(text.len()).await?;
+                Fetched {
+                    content: descriptor::decoded(&text, self.shared.settings.max_bytes)?.into(),
+                    name: None,
+                    kind: None,
+                }
+            }
+            Source::Url(url) => self.download(url, memory).await?,
         };
         let name = descriptor.name.or(fetched.name);
         let inferred = || name.as_deref().and_then(descriptor::type_of_name);
@@ -170,10 +185,10 @@ impl Uploader {
         })
     }
 
-    async fn download(&self, url: Url) -> Result<Fetched, FileError> {
+    async fn download(&self, url: Url, memory: &mut FileMemory) -> Result<Fetched, FileError> {
         let (own, left) = (self.shared.settings.timeout, self.budget.left());
         let since = Instant::now();
-        let fetched = timeout(own.min(left), self.shared.fetcher.get(url)).await;
+        let fetched = timeout(own.min(left), self.shared.fetcher.get(url, memory)).await;
         self.budget.spend(since.elapsed());
         fetched.unwrap_or(Err(FileError::Late(match own <= left {
             true => "the download took longer than files.timeout",

@@ -7,14 +7,17 @@ mod budget;
 mod descriptor;
 mod fetch;
 mod file_error;
+mod file_memory;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod guard;
 mod job;
+mod places;
 mod public_networks;
 
 use crate::backend::{Analyzer, FileList};
 use crate::config::FilesSettings;
+use crate::gateway::limits::MemoryBudget;
 use crate::observe::Metrics;
 use crate::spool::PendingAttachments;
 use fetch::Fetcher;
@@ -22,15 +25,16 @@ use futures_util::FutureExt;
 use guard::Guard;
 use http::{HeaderMap, HeaderValue};
 use job::{Job, JobContext};
+use places::FilePlaces;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// The header and its alias (§2.1).
 const HEADERS: [&str; 2] = ["x-attached-files", "x-attachedfiles"];
-/// The most files of all calls in memory at the same time.
-const FILES_AT_ONCE: usize = 16;
+/// The most files of all calls in memory at the same time. One access key gets half of them at most.
+const FILES_AT_ONCE: usize = 32;
 
 /// The list of a call's files, unparsed; None without one.
 pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList>> {
@@ -46,6 +50,14 @@ pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList
     })
 }
 
+/// What the files share with the calls of the gateway.
+pub struct SharedLimits {
+    /// The memory that `limits.buffered_bytes` bounds.
+    pub(crate) memory: Arc<MemoryBudget>,
+    /// Counts what happens.
+    pub(crate) metrics: Arc<Metrics>,
+}
+
 /// Sends the files of records that the backend has stored.
 pub struct Attachments {
     queue: mpsc::UnboundedReceiver<PendingAttachments>,
@@ -58,14 +70,15 @@ impl Attachments {
         settings: &FilesSettings,
         queue: mpsc::UnboundedReceiver<PendingAttachments>,
         backend: Arc<dyn Analyzer>,
-        metrics: Arc<Metrics>,
+        shared: SharedLimits,
     ) -> Self {
         let context = Arc::new(JobContext {
             fetcher: Fetcher::new(Guard::new(settings), settings.max_bytes),
             settings: settings.clone(),
             backend,
-            files: Semaphore::new(FILES_AT_ONCE),
-            metrics,
+            places: FilePlaces::new(FILES_AT_ONCE),
+            memory: shared.memory,
+            metrics: shared.metrics,
         });
         Self { queue, context }
     }
