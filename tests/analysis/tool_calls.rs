@@ -1,6 +1,6 @@
 //! The tools that are called in an exchange, through the binary (CONTRACT 48).
 
-use crate::admin_world::{application, assert_refused, call, call_as, token};
+use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
 use crate::exchanges::{ANSWERS, blocking};
 use serde_json::{Value, json};
 use support::KEY;
@@ -88,6 +88,12 @@ fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
     );
     assert_refused(&answer, 404, "request_id");
 
+    for part in [&before["arguments"], &after["result"]] {
+        let path = format!("/records/{}/explain", part["request_id"].as_str().unwrap());
+        let explained = expect(&stack, 200, ("POST", &path), Value::Null);
+        assert_eq!(explained["differences"], json!([]), "{explained}");
+    }
+
     let csv = stack.analysis(
         &format!("/records/export?format=csv&application_id={id}"),
         KEY,
@@ -109,6 +115,25 @@ fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
     let erased = call(&stack, "DELETE", &path, Value::Null);
     assert_eq!(erased.json()["records"], 3, "{}", erased.text());
     assert!(records(&stack, &format!("application_id={id}")).is_empty());
+}
+
+#[test]
+fn contract_48_a_repeated_tool_call_is_answered_by_the_policy_of_its_record() {
+    let stack = Stack::all().start();
+    let id = blocking(&stack, true);
+    let body = json!({"application_id": id, "tool_name": "send_mail", "tool_call_id": "call 1",
+        "tool_input": {"to": "a@example.org"}, "additional_parameters": {"request_id": "x"}});
+    assert_eq!(call_tool(&stack, body.clone())["blocked"], true);
+    let path = format!("/applications/{id}");
+    let version = &expect(&stack, 200, ("GET", &path), Value::Null)["version"];
+    let policy = json!({"version": version, "policy": {"app_mode": "async"}});
+    expect(&stack, 200, ("PUT", &format!("{path}/policy")), policy);
+    let again = call_tool(&stack, body);
+    assert_eq!(again["blocked"], true, "as its record says");
+    assert_eq!(
+        records(&stack, &format!("application_id={id}"))[0]["blocked"],
+        true
+    );
 }
 
 #[test]

@@ -114,7 +114,7 @@ pub(crate) async fn the_same_bytes_keep_every_name_and_count_once(bed: &Bed) {
         ..RetentionLimits::default()
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(gone.await.unwrap().records(), 1);
+    assert_eq!(gone.await.complete().unwrap().records(), 1);
     assert_eq!(unlinked(bed).await, [file(1).hash], "with its last name");
 }
 
@@ -133,7 +133,7 @@ pub(crate) async fn bytes_without_a_link_are_told_once_the_last_record_is_gone(b
             ..RetentionLimits::default()
         };
         let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-        assert_eq!(gone.await.unwrap().records(), 1);
+        assert_eq!(gone.await.complete().unwrap().records(), 1);
         let hashes = unlinked(bed).await;
         assert_eq!(hashes, expected);
         bed.store.forget_blobs(hashes).await.unwrap();
@@ -183,8 +183,8 @@ pub(crate) async fn the_bytes_of_files_count_for_retention(bed: &Bed) {
         ..RetentionLimits::default()
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(gone.await.unwrap().records(), 1);
+    assert_eq!(gone.await.complete().unwrap().records(), 1);
     assert!(bed.store.record(second).await.unwrap().is_some());
     let again = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(again.await.unwrap().records(), 0);
+    assert_eq!(again.await.complete().unwrap().records(), 0);
 }

@@ -150,7 +150,7 @@ pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
         bytes: None,
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS).await;
-    assert_eq!(gone.unwrap().records(), 14);
+    assert_eq!(gone.complete().unwrap().records(), 14);
     let erasure = Erasure {
         id: Uuid::new_v4(),
         user_id: "u0".to_owned(),

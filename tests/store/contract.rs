@@ -42,6 +42,7 @@ macro_rules! store_contract {
             retention: without_limits_nothing_goes
             removed: nothing_of_a_removed_application_is_shown
             removed: its_records_go_with_the_next_housekeeping
+            removed: its_records_take_no_part_of_a_limit
             removed: an_exchange_of_it_is_refused
             applications: one_comes_back_as_it_was_added
             applications: pages_go_in_the_order_they_were_made
@@ -85,6 +86,7 @@ macro_rules! store_contract {
             waiting: only_the_record_of_its_exchange_application_and_stage_gets_it
             waiting: a_file_and_its_record_at_once_find_each_other
             waiting: no_more_wait_than_may
+            waiting: no_more_wait_than_may_of_many_at_once
             waiting: what_waited_for_too_long_goes
             waiting: the_files_of_an_erased_user_go_with_the_late_record
             waiting: they_go_with_their_application

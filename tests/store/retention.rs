@@ -12,7 +12,7 @@ const NONE: RetentionLimits = RetentionLimits {
 
 async fn enforce(bed: &Bed, application: Option<ApplicationId>, limits: RetentionLimits) -> u64 {
     let done = bed.store.enforce_retention(application, limits, MORNING_MS);
-    done.await.unwrap().records()
+    done.await.complete().unwrap().records()
 }
 
 /// Keeps so many, each with this text, a day after the one before; the last one in the morning.
@@ -143,7 +143,7 @@ pub(crate) async fn a_flood_of_one_application_removes_no_record_of_another(bed:
     };
     let enforce = async |limits| {
         let done = bed.store.enforce_retention(None, limits, MORNING_MS);
-        done.await.unwrap()
+        done.await.complete().unwrap()
     };
     let all = bed.store.stored_amount().await.unwrap();
     assert_eq!(all.records, 15);

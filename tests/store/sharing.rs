@@ -73,7 +73,10 @@ pub(crate) async fn a_closed_store_says_so(bed: &Bed) {
         store.record(RecordId::random()),
         store.sessions(&sessions()),
         store.statistics(&StatisticsFilter::whole((0, 1))),
-        store.enforce_retention(None, RetentionLimits::default(), 0),
+        async {
+            let run = store.enforce_retention(None, RetentionLimits::default(), 0);
+            run.await.complete()
+        },
         store.first_application(),
         store.application(id),
         store.applications(&ApplicationFilter::default()),

@@ -3,8 +3,8 @@
 use crate::attachments::{attach, attach_to, file, place};
 use monitor_model::{ApplicationId, Stage};
 use monitor_store::{
-    AttachTarget, Attached, Attachment, BlobHash, Changed, Erasure, Exchange, NewRecord,
-    RetentionLimits, StoreError, WaitingLimits,
+    AttachTarget, Attached, Attachment, BlobHash, Changed, Erasure, Exchange, NewAttachment,
+    NewRecord, RetentionLimits, StoreError, WaitingLimits,
 };
 use support::bed::{Bed, MORNING_MS, everything};
 use uuid::Uuid;
@@ -98,7 +98,7 @@ pub(crate) async fn a_file_waits_for_its_record_and_becomes_one_of_it(bed: &Bed)
         ..RetentionLimits::default()
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS);
-    assert_eq!(gone.await.unwrap().records(), 2);
+    assert_eq!(gone.await.complete().unwrap().records(), 2);
     assert_eq!(unlinked(bed).await, [file(1).hash, file(4).hash]);
     let again = attach_to(bed, prompt(bed, name), file(5)).await;
     assert_eq!(again, Attached::Waiting, "its record is gone");
@@ -139,7 +139,7 @@ pub(crate) async fn a_file_and_its_record_at_once_find_each_other(bed: &Bed) {
         for hash in [file(1).hash, file(2).hash] {
             bed.store.claim_blob(hash, 1_000, 7).await.unwrap();
         }
-        let new = |byte| monitor_store::NewAttachment {
+        let new = |byte| NewAttachment {
             to: prompt(bed, &name),
             ticket: Some(7),
             attachment: file(byte),
@@ -204,6 +204,41 @@ pub(crate) async fn no_more_wait_than_may(bed: &Bed) {
         let to = limited(other, small);
         assert_eq!(attach_to(bed, to, one).await, expected, "{byte}");
     }
+}
+
+pub(crate) async fn no_more_wait_than_may_of_many_at_once(bed: &Bed) {
+    let other = bed.database.open().await;
+    let limits = WaitingLimits {
+        files: 5,
+        bytes: 1 << 40,
+    };
+    let mut tasks = Vec::new();
+    for number in 0..60 {
+        let exchange = Exchange {
+            application_id: bed.application,
+            id: format!("x{number}"),
+            stage: Stage::PreCall,
+        };
+        let new = NewAttachment {
+            to: AttachTarget::Exchange(exchange, limits),
+            ticket: None,
+            attachment: Attachment {
+                kept: false,
+                ..file(1)
+            },
+        };
+        let store = [&bed.store, &other][number % 2].clone();
+        tasks.push(tokio::spawn(async move { store.attach(new).await }));
+    }
+    let mut waiting = 0;
+    for task in tasks {
+        match task.await.unwrap().unwrap() {
+            Attached::Waiting => waiting += 1,
+            refused => assert_eq!(refused, Attached::TooManyWaiting),
+        }
+    }
+    assert_eq!(waiting, 5);
+    other.close().await;
 }
 
 pub(crate) async fn what_waited_for_too_long_goes(bed: &Bed) {

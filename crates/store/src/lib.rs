@@ -51,11 +51,12 @@ pub use exchanges::{Exchange, ExchangeStore};
 pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};
 pub use records::{
-    Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, Searched,
-    StoredRecord, ToolCall, VerdictFilter, WholePage,
+    Durable, EarlierRecord, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary,
+    Searched, StoredRecord, ToolCall, VerdictFilter, WholePage,
 };
 pub use removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, StoredAmount, TombstoneStore,
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, StoredAmount,
+    TombstoneStore,
 };
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use sessions::{SessionFilter, SessionPage, SessionSummary};

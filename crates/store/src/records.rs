@@ -72,6 +72,15 @@ impl NewRecord {
     }
 }
 
+/// A record that was stored before one of the same application, exchange and stage, or tool call.
+#[derive(Clone, Debug)]
+pub struct EarlierRecord {
+    /// The answer to its caller.
+    pub answer: AnalysisResponse,
+    /// Whether the policy of that time blocks its verdict.
+    pub blocked: bool,
+}
+
 /// What a list shows of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSummary {
@@ -315,17 +324,15 @@ pub trait RecordStore: Send + Sync {
     async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
         let own = record.answer.clone();
         let earlier = self.insert_new(record).await?;
-        Ok(earlier.map_or(own, |earlier| *earlier))
+        Ok(earlier.map_or(own, |earlier| earlier.answer))
     }
 
-    /// The same for a caller that has the record's answer: gives only that of an earlier record.
+    /// The same for a caller that has the record's answer: gives only what an earlier record has.
     ///
     /// # Errors
     /// The same as those of [`RecordStore::insert`].
-    async fn insert_new(
-        &self,
-        record: NewRecord,
-    ) -> Result<Option<Box<AnalysisResponse>>, StoreError>;
+    async fn insert_new(&self, record: NewRecord)
+    -> Result<Option<Box<EarlierRecord>>, StoreError>;
 
     /// Hands a record over and returns as soon as the queue has room for it, before it is durable. Records
     /// are stored in the order in which they were handed over.

@@ -84,11 +84,43 @@ impl Removed {
         }
     }
 
+    /// Records that applications above their part lost.
+    pub(crate) fn above_parts(&self) -> u64 {
+        self.above_their_part.values().sum()
+    }
+
     /// Counts records of an application above its part.
     pub(crate) fn count_above_part(&mut self, application: ApplicationId, records: u64) {
         if records > 0 {
             *self.above_their_part.entry(application).or_default() += records;
         }
+    }
+}
+
+/// How a retention run ended.
+#[derive(Debug, Default)]
+pub struct RetentionRun {
+    /// What it removed, also before a failure.
+    pub removed: Removed,
+    /// The first thing that it could not do.
+    pub failure: Option<StoreError>,
+}
+
+impl RetentionRun {
+    /// A run that removed this, and how it ended.
+    pub(crate) fn ended(removed: Removed, result: Result<(), StoreError>) -> Self {
+        Self {
+            removed,
+            failure: result.err(),
+        }
+    }
+
+    /// What a run that did everything removed.
+    ///
+    /// # Errors
+    /// What the run could not do.
+    pub fn complete(self) -> Result<Removed, StoreError> {
+        self.failure.map_or(Ok(self.removed), Err)
     }
 }
 
@@ -162,16 +194,14 @@ pub trait TombstoneStore: Send + Sync {
 pub trait RecordRemoval: Send + Sync {
     /// Removes the oldest records beyond the limits, of the whole store or of one application. The rows and
     /// bytes of the whole store are shared: the oldest records of those applications go that have more than
-    /// their part, and none of the others. Bytes count what the store itself counts for a record.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store cannot be written; what was removed before stays removed.
+    /// their part, and none of the others. Bytes count what the store itself counts for a record. What was
+    /// removed before a failure stays removed.
     async fn enforce_retention(
         &self,
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<Removed, StoreError>;
+    ) -> RetentionRun;
 
     /// What all records take, from running totals.
     ///

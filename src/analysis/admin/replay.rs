@@ -17,7 +17,7 @@ use monitor_detect::{Compiled, Rules};
 use monitor_model::{
     AnalysisResponse, ApplicationId, Policy, RecordId, Stage, Warning, WarningCode,
 };
-use monitor_store::{RecordFilter, StoreError, StoredRecord};
+use monitor_store::{RecordFilter, RecordSummary, StoreError, StoredRecord};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -179,7 +179,7 @@ impl Admin {
                 let warning = Warning::new(WarningCode::JudgeNotAsked, NOT_ASKED);
                 answer.warnings.push(warning);
             }
-            let now = verdict(&answer, record.summary.stage, judge.policy.as_ref());
+            let now = verdict(&answer, &record.summary, judge.policy.as_ref());
             let was = Verdict {
                 answer: &record.answer,
                 blocked: record.summary.blocked,
@@ -334,10 +334,16 @@ impl Admin {
     }
 }
 
-fn verdict<'a>(answer: &'a AnalysisResponse, stage: Stage, policy: Option<&Policy>) -> Verdict<'a> {
+/// A verdict on the text of a record.
+fn verdict<'a>(
+    answer: &'a AnalysisResponse,
+    record: &RecordSummary,
+    policy: Option<&Policy>,
+) -> Verdict<'a> {
+    let side = verdict::side(record.stage, record.tool.as_ref());
     Verdict {
         answer,
-        blocked: policy.is_some_and(|policy| verdict::blocks(policy, stage, answer)),
+        blocked: policy.is_some_and(|policy| verdict::blocks(policy, side, answer)),
     }
 }
 
@@ -362,8 +368,8 @@ impl ReplayPage {
         self.on_cleaned_text += u64::from(basis == Basis::CleanedText);
         let summary = &record.summary;
         // By today's policy on both sides: only the rules are tried.
-        let was = verdict(&record.answer, summary.stage, policy);
-        let now = verdict(&answer, summary.stage, policy);
+        let was = verdict(&record.answer, summary, policy);
+        let now = verdict(&answer, summary, policy);
         let differences = differences::verdicts(was, now);
         if !differences.is_empty() {
             self.changed.push(ChangedVerdict {

@@ -13,7 +13,7 @@ use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
 #[cfg(test)]
 pub(crate) use erased_users::NOT_STORED;
-use erased_users::{answer_of_insert, durable_of_insert};
+use erased_users::{durable_of_insert, verdict_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope, ToolCall};
@@ -24,6 +24,13 @@ use std::task::Poll;
 pub(super) struct BuiltRecord {
     record: NewRecord,
     caller_view: Option<CallerView>,
+}
+
+/// A verdict as its caller gets it, and as it is stored.
+pub(super) struct StoredVerdict {
+    pub(super) answer: AnalysisResponse,
+    /// The policy blocks it; of a record that was stored before, the policy of that time.
+    pub(super) blocked: bool,
 }
 
 /// A message, with the fields that are understood.
@@ -112,24 +119,27 @@ impl Ingest {
         request: ProcessRequest,
     ) -> Result<AnalysisResponse, ApiError> {
         let built = self.build_record(caller, request).await?;
-        self.store(built).await
+        Ok(self.store(built).await?.answer)
     }
 
     /// Stores a record; answers once it is durable.
-    pub(super) async fn store(&self, built: BuiltRecord) -> Result<AnalysisResponse, ApiError> {
+    pub(super) async fn store(&self, built: BuiltRecord) -> Result<StoredVerdict, ApiError> {
         let BuiltRecord {
             record,
             caller_view,
         } = built;
-        let own = record.answer.clone();
+        let own = StoredVerdict {
+            answer: record.answer.clone(),
+            blocked: record.blocked,
+        };
         let timer = self.store_timer(record.stage);
         let stored = self.records.insert_new(record).await;
         if stored.is_ok() {
             timer.stored();
         }
-        let mut answer = answer_of_insert(stored, own)?;
-        CallerView::apply(caller_view, &mut answer);
-        Ok(answer)
+        let mut verdict = verdict_of_insert(stored, own)?;
+        CallerView::apply(caller_view, &mut verdict.answer);
+        Ok(verdict)
     }
 
     /// Hands a record to the store. The verdict does not wait where the store's queue is full: the records

@@ -6,7 +6,7 @@ use super::parameters::Parameters;
 use super::verdict::{self, RulesInForce};
 use crate::analysis::clock::{now_ms, steady_us};
 use monitor_detect::{Compiled, Engine};
-use monitor_model::{AnalysisResponse, CustomPolicyReport, Stage};
+use monitor_model::{AnalysisResponse, CustomPolicyReport};
 use monitor_store::{NewRecord, ToolCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -57,12 +57,8 @@ pub(super) fn build(
         false => withhold(&mut analyzed),
     };
     let policy = application.policy.as_ref();
-    // Whoever calls a tool decides whether to: there is no answer to replace.
-    let stage = match analyzed.tool {
-        Some(_) => Stage::PreCall,
-        None => rules.stage,
-    };
-    let blocks = |policy| verdict::blocks(policy, stage, &analyzed.answer);
+    let side = verdict::side(rules.stage, analyzed.tool.as_ref());
+    let blocks = |policy| verdict::blocks(policy, side, &analyzed.answer);
     let record = NewRecord {
         application_id: application.id,
         stage: rules.stage,

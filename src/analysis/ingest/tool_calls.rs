@@ -3,15 +3,13 @@
 
 use super::Ingest;
 use super::parameters::Parameters;
+use super::process::StoredVerdict;
 use super::request::{ProcessInput, ProcessRequest};
 use super::tool_text;
-use super::verdict;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::Urgency;
-use monitor_model::{
-    AnalysisResponse, ApplicationId, CHAIN_PARAMETER, PART_BREAKS, Policy, Stage, Status,
-};
+use monitor_model::{AnalysisResponse, ApplicationId, CHAIN_PARAMETER, PART_BREAKS, Stage, Status};
 use monitor_store::{Exchange, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -41,7 +39,8 @@ pub(crate) struct ToolCallVerdict {
     status: Status,
     /// A check flagged the arguments or the result.
     flagged: bool,
-    /// The application's policy blocks the arguments or the result. The caller decides what follows.
+    /// The application's policy blocks the arguments or the result; of a part that was stored before, the policy of
+    /// that time. The caller decides what follows.
     blocked: bool,
     /// The verdict on the tool's name and its arguments, by the rules of answers.
     arguments: AnalysisResponse,
@@ -97,8 +96,7 @@ impl Ingest {
             None => None,
             Some(result) => Some(self.store(result).await?),
         };
-        let policy = application.policy.as_ref();
-        Ok(verdict(tool.call_id, policy, arguments, result))
+        Ok(verdict(tool.call_id, arguments, result))
     }
 
     /// Gives a tool call the user and the session of its exchange's prompt, where its caller names none.
@@ -126,28 +124,26 @@ impl Ingest {
 
 fn verdict(
     tool_call_id: String,
-    policy: Option<&Policy>,
-    arguments: AnalysisResponse,
-    result: Option<AnalysisResponse>,
+    arguments: StoredVerdict,
+    result: Option<StoredVerdict>,
 ) -> ToolCallVerdict {
     let parts = || std::iter::once(&arguments).chain(&result);
-    let is_flagged = |part: &AnalysisResponse| {
-        part.guardrails.flagged || part.custom_policy.flagged || part.dataclean.flagged
+    let is_flagged = |part: &StoredVerdict| {
+        let answer = &part.answer;
+        answer.guardrails.flagged || answer.custom_policy.flagged || answer.dataclean.flagged
     };
-    let is_blocked =
-        |part| policy.is_some_and(|policy| verdict::blocks(policy, Stage::PreCall, part));
     let rank = |status: &Status| match status {
         Status::Success => 0,
         Status::PartialSuccess => 1,
         Status::Error => 2,
     };
-    let status = parts().map(|part| part.status).max_by_key(rank);
+    let status = parts().map(|part| part.answer.status).max_by_key(rank);
     ToolCallVerdict {
         tool_call_id,
-        status: status.unwrap_or(arguments.status),
+        status: status.unwrap_or(arguments.answer.status),
         flagged: parts().any(is_flagged),
-        blocked: parts().any(is_blocked),
-        arguments,
-        result,
+        blocked: parts().any(|part| part.blocked),
+        arguments: arguments.answer,
+        result: result.map(|result| result.answer),
     }
 }

@@ -4,6 +4,7 @@ use super::application_cache::LoadedApplication;
 use super::inline_rules::InlineRules;
 use monitor_detect::{Compiled, Report};
 use monitor_model::{AnalysisResponse, AppMode, Policy, RecordId, SCHEMA_VERSION, Stage};
+use monitor_store::ToolCall;
 use std::sync::Arc;
 
 /// What a message is checked by: the rules of its application, or those of its request (§4.4).
@@ -44,6 +45,15 @@ pub(crate) fn answer(report: Report) -> AnalysisResponse {
         dataclean: report.dataclean,
         warnings: Vec::new(),
         timings: report.timings,
+    }
+}
+
+/// The side on which a policy decides about a record. Whoever calls a tool decides whether to, so both parts of a
+/// tool call count as prompts: there is no answer to replace.
+pub(crate) fn side(stage: Stage, tool: Option<&ToolCall>) -> Stage {
+    match tool {
+        Some(_) => Stage::PreCall,
+        None => stage,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::observe::{Metrics, RemovalCause};
 use monitor_model::ApplicationId;
 use monitor_store::{
     Application, ApplicationFilter, ApplicationStore, RecordRemoval, Removed, RetentionLimits,
-    StoreError, StoredAmount,
+    RetentionRun, StoreError, StoredAmount,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep};
 
 /// Between two runs.
 const INTERVAL: Duration = Duration::from_secs(3_600);
-/// After a run that failed, because the store was down or busy.
+/// After a run that failed, because the store was down or busy, or that removed nothing.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// Between two looks at what the store takes. A look is allowed a hundredth of the time: after one that takes
 /// longer than 50 ms, the next waits longer.
@@ -126,7 +126,10 @@ impl Retention {
             if stored.is_ok_and(|stored| is_clearly_beyond(stored, self.limits)) {
                 let mut removed = Removed::default();
                 let enforced = self.enforce_whole(&mut removed).await;
-                if self.end_round(metrics, removed, enforced).await.is_err() {
+                let has_removed = removed.records() > 0;
+                let ended = self.end_round(metrics, removed, enforced).await;
+                // A run that removes nothing would not do so in five seconds either.
+                if ended.is_err() || !has_removed {
                     wait = wait.max(RETRY_INTERVAL);
                 }
             }
@@ -138,10 +141,15 @@ impl Retention {
         let mut first_failure = Ok(());
         for (id, limits) in self.limited_applications().await? {
             let gone = self.removal.enforce_retention(Some(id), limits, now_ms());
-            match gone.await {
-                Ok(gone) => removed.add(gone),
-                Err(error) if first_failure.is_ok() => first_failure = Err(error),
-                Err(error) => report(&error),
+            let RetentionRun {
+                removed: gone,
+                failure,
+            } = gone.await;
+            removed.add(gone);
+            match failure {
+                None => {}
+                Some(error) if first_failure.is_ok() => first_failure = Err(error),
+                Some(error) => report(&error),
             }
         }
         self.enforce_whole(removed).await?;
@@ -155,8 +163,12 @@ impl Retention {
             bytes: self.limits.bytes,
         };
         let gone = self.removal.enforce_retention(None, limits, now_ms());
-        removed.add(gone.await?);
-        Ok(())
+        let RetentionRun {
+            removed: gone,
+            failure,
+        } = gone.await;
+        removed.add(gone);
+        failure.map_or(Ok(()), Err)
     }
 
     /// The applications with limits of their own.

@@ -8,6 +8,7 @@ mod lookups;
 mod migration;
 mod outage;
 mod partitions;
+mod retention;
 mod served;
 mod several;
 mod world;

@@ -9,11 +9,11 @@ use monitor_store::{
 use std::time::{Duration, Instant};
 use support::postgres::Postgres;
 
-const NAMES: &str = "SELECT string_agg(c.relname, ' ' ORDER BY c.relname)
+pub(super) const NAMES: &str = "SELECT string_agg(c.relname, ' ' ORDER BY c.relname)
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'records'::regclass";
 
 /// Makes partitions of the last days, as a server that ran then would have.
-fn made_before(world: &World, days: std::ops::Range<i64>) {
+pub(super) fn made_before(world: &World, days: std::ops::Range<i64>) {
     let today = now_ms().div_euclid(DAY_MS);
     for day in days.map(|age| today - age) {
         let name = world
@@ -30,7 +30,7 @@ fn made_before(world: &World, days: std::ops::Range<i64>) {
     }
 }
 
-async fn insert(world: &World, age_days: i64, session: &str) {
+pub(super) async fn insert(world: &World, age_days: i64, session: &str) {
     let mut record = world.record(Some(&format!("{session}{age_days}")), "text");
     record.created_at_ms = now_ms() - age_days * DAY_MS;
     record.session_id = Some(session.to_owned());
@@ -81,7 +81,7 @@ async fn days_go_with_their_partitions_and_what_stands_in_the_default_one_by_its
         ..RetentionLimits::default()
     };
     let gone = world.store.enforce_retention(None, limits, now_ms()).await;
-    let gone = gone.unwrap().records();
+    let gone = gone.complete().unwrap().records();
     let left = world.all().await;
     let oldest = left.last().unwrap().created_at_ms;
     assert_eq!((gone, left.len()), (4, 4));
@@ -142,7 +142,7 @@ async fn rows_and_bytes_go_by_whole_days_first_and_by_the_oldest_records_then() 
             bytes,
         };
         let gone = world.store.enforce_retention(None, limits, now_ms()).await;
-        (gone.unwrap().records(), world.all().await.len())
+        (gone.complete().unwrap().records(), world.all().await.len())
     };
     assert_eq!(enforce(Some(10), Some(1 << 20)).await, (0, 10));
     assert_eq!(enforce(Some(6), None).await, (4, 6));
@@ -180,7 +180,7 @@ async fn a_day_with_records_of_an_application_within_its_part_is_not_dropped_who
         ..RetentionLimits::default()
     };
     let gone = world.store.enforce_retention(None, limits, now_ms()).await;
-    let gone = gone.unwrap();
+    let gone = gone.complete().unwrap();
     assert_eq!(gone.above_their_part, [(world.application, 7)].into());
     let left = world.all().await;
     let of_quiet = left.iter().filter(|one| one.application_id == quiet);
@@ -216,7 +216,7 @@ async fn a_long_read_makes_a_drop_give_up_and_inserts_go_on() {
         slowest < Duration::from_secs(2),
         "an insert took {slowest:?}"
     );
-    assert_eq!(drop.await.unwrap().unwrap().records(), 1);
+    assert_eq!(drop.await.unwrap().complete().unwrap().records(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,7 +44,11 @@ impl Picture {
         let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
         let now_ms = i64::try_from(now.as_millis()).unwrap();
         let limits = RetentionLimits::default();
-        store.enforce_retention(None, limits, now_ms).await.unwrap();
+        store
+            .enforce_retention(None, limits, now_ms)
+            .await
+            .complete()
+            .unwrap();
         picture.settings(store).await;
         picture.people(store).await;
         picture.records(store).await;

@@ -6,6 +6,7 @@ use super::partitions;
 use super::removal::cleanup;
 use super::seq::Day;
 use crate::error::StoreError;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -17,6 +18,8 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// The maintenance task.
 pub(super) struct Maintenance {
     wanted: Arc<Notify>,
+    /// Records of removed applications that were removed and that no retention run has counted yet.
+    cleared: Arc<AtomicU64>,
     stop: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -26,11 +29,13 @@ impl Maintenance {
         let (stop, mut stopped) = watch::channel(false);
         let wanted = Arc::new(Notify::new());
         let woken = wanted.clone();
+        let cleared = Arc::new(AtomicU64::new(0));
+        let clearing = cleared.clone();
         let task = tokio::spawn(async move {
             let rounds = async {
                 loop {
                     let _ = tokio::time::timeout(INTERVAL, woken.notified()).await;
-                    if let Err(error) = round(&connector, &days).await {
+                    if let Err(error) = round(&connector, &days, &clearing).await {
                         log::warn!(
                             "the store's maintenance failed, next attempt in {INTERVAL:?}: {error}"
                         );
@@ -44,6 +49,7 @@ impl Maintenance {
         });
         Self {
             wanted,
+            cleared,
             stop,
             task: Mutex::new(Some(task)),
         }
@@ -52,6 +58,11 @@ impl Maintenance {
     /// Starts a round now.
     pub(super) fn wake(&self) {
         self.wanted.notify_one();
+    }
+
+    /// How many records of removed applications went since this was last asked.
+    pub(super) fn take_cleared(&self) -> u64 {
+        self.cleared.swap(0, Ordering::Relaxed)
     }
 
     pub(super) async fn stop(&self) {
@@ -69,10 +80,18 @@ impl Maintenance {
     }
 }
 
-async fn round(connector: &Connector, days: &watch::Sender<Vec<Day>>) -> Result<(), StoreError> {
+/// If the partitions cannot be created now, removed applications are cleared nevertheless.
+async fn round(
+    connector: &Connector,
+    days: &watch::Sender<Vec<Day>>,
+    cleared: &AtomicU64,
+) -> Result<(), StoreError> {
     let mut connection = connector.connect_for_maintenance().await?;
-    days.send_replace(partitions::create_ahead(&mut connection).await?);
-    cleanup::clear_removed(&mut connection).await?;
+    let created = partitions::create_ahead(&mut connection).await;
+    let created = created.map(|created| drop(days.send_replace(created)));
+    let mut removed = 0;
+    let result = cleanup::clear_removed(&mut connection, &mut removed).await;
+    cleared.fetch_add(removed, Ordering::Relaxed);
     connect::close(connection).await;
-    Ok(())
+    created.and(result)
 }

@@ -44,16 +44,33 @@ pub(super) async fn create_ahead(connection: &mut PgConnection) -> Result<Vec<Da
 
 /// Creates the partition of a day if it is missing.
 pub(super) async fn create_day(connection: &mut PgConnection, day: Day) -> Result<(), StoreError> {
-    with_retries(connection, Change::Create(day)).await
+    Ok(with_retries(connection, Change::Create(day)).await?)
 }
 
-/// Drops a day with all its records; false if it has no partition.
-pub(super) async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<bool, StoreError> {
+/// The outcome of dropping a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DayDrop {
+    /// It is gone with all its records.
+    Done,
+    /// It has no partition.
+    NoPartition,
+    /// Something reads it for longer than a drop waits, such as a backup.
+    Busy,
+}
+
+/// Drops a day with all its records.
+pub(super) async fn drop_day(
+    connection: &mut PgConnection,
+    day: Day,
+) -> Result<DayDrop, StoreError> {
     if !days(connection).await?.contains(&day) {
-        return Ok(false);
+        return Ok(DayDrop::NoPartition);
     }
-    with_retries(connection, Change::Drop(day)).await?;
-    Ok(true)
+    match with_retries(connection, Change::Drop(day)).await {
+        Ok(()) => Ok(DayDrop::Done),
+        Err(error) if is_lock(&error) => Ok(DayDrop::Busy),
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -62,7 +79,7 @@ enum Change {
     Drop(Day),
 }
 
-async fn with_retries(connection: &mut PgConnection, change: Change) -> Result<(), StoreError> {
+async fn with_retries(connection: &mut PgConnection, change: Change) -> Result<(), sqlx::Error> {
     let mut attempt = 1;
     loop {
         let done = match change {
@@ -71,7 +88,7 @@ async fn with_retries(connection: &mut PgConnection, change: Change) -> Result<(
         };
         match done {
             Ok(()) => return Ok(()),
-            Err(error) if attempt == ATTEMPTS || !is_lock(&error) => return Err(error.into()),
+            Err(error) if attempt == ATTEMPTS || !is_lock(&error) => return Err(error),
             Err(_) => tokio::time::sleep(WAIT * attempt).await,
         }
         attempt += 1;
@@ -113,6 +130,7 @@ async fn drop_tables(connection: &mut PgConnection, day: Day) -> Result<(), sqlx
     if !days(&mut transaction).await?.contains(&day) {
         return Ok(());
     }
+    require_locks(&mut transaction, day).await?;
     subtract_sessions(&mut transaction, day).await?;
     let numbers = numbers(&mut transaction, day).await?;
     for table in TABLES {
@@ -122,14 +140,33 @@ async fn drop_tables(connection: &mut PgConnection, day: Day) -> Result<(), sqlx
             .execute(&mut *transaction)
             .await?;
     }
+    // Bytes of files may stand in a row of their own, which counts no records.
     sqlx::query(
-        "UPDATE statistics SET kept_rows = 0, kept_bytes = 0 WHERE day = $1 AND kept_rows <> 0",
+        "UPDATE statistics SET kept_rows = 0, kept_bytes = 0
+         WHERE day = $1 AND (kept_rows <> 0 OR kept_bytes <> 0)",
     )
     .bind(day.0)
     .execute(&mut *transaction)
     .await?;
     chain::leave_stubs(&mut *transaction, numbers).await?;
     transaction.commit().await
+}
+
+/// Fails where the drop would not get its locks, before anything costly is done. The day's tables come first: as long
+/// as something reads them, nothing else waits. The locks are released again, so that others go on meanwhile.
+async fn require_locks(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+    let of_day = TABLES.map(|table| format!("{table}_{day}"));
+    for table in of_day.into_iter().chain(TABLES.map(str::to_owned)) {
+        let sql = format!(
+            "SAVEPOINT unlocked; LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE;
+             ROLLBACK TO SAVEPOINT unlocked; RELEASE SAVEPOINT unlocked"
+        );
+        // Composed of constants and numbers.
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Subtracts the records of a day from their sessions, as `removal::totals` does it for single records.

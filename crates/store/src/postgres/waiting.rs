@@ -22,6 +22,9 @@ const WAIT: &str = "
     ON CONFLICT (key, sha256, name) DO NOTHING";
 const WAITS: &str =
     "SELECT * FROM waiting_attachments WHERE key = $1 AND sha256 = $2 AND name = $3";
+/// Held to the end of the transaction, so that uploads at once do not each see the room that is left for one of them:
+/// "monw" in ASCII, and the application.
+const LOCK_APPLICATION: &str = "SELECT pg_advisory_xact_lock(1836019319, hashtext($1::text))";
 const ALL_WAITING: &str = "
     SELECT count(*) AS files, coalesce(sum(size) FILTER (WHERE kept), 0)::bigint AS bytes
     FROM waiting_attachments WHERE application_id = $1";
@@ -57,6 +60,8 @@ pub(super) async fn wait(
         let file = Box::new(attachment(&row)?);
         return Ok(Attached::Before { file, waits: true });
     }
+    let lock = sqlx::query(LOCK_APPLICATION).bind(exchange.application_id.0);
+    lock.execute(&mut *connection).await?;
     let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
     let all = all.fetch_one(&mut *connection).await?;
     if !limits.allow(all.count("files")?, all.count("bytes")?, file) {

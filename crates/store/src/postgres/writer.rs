@@ -8,8 +8,8 @@ use super::records::failure::Failure;
 use super::records::row::RecordRow;
 use super::settings::note_uses;
 use crate::error::StoreError;
+use crate::records::EarlierRecord;
 use crate::tokens::TokenId;
-use monitor_model::AnalysisResponse;
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ const MAX_SHIFT_MS: i64 = 64;
 /// The most uses of tokens that wait to be noted.
 const TOUCHES: usize = 4096;
 
-type Outcome = Result<Option<Box<AnalysisResponse>>, StoreError>;
+type Outcome = Result<Option<Box<EarlierRecord>>, StoreError>;
 
 enum Job {
     Record(Box<RecordRow>, oneshot::Sender<Outcome>),
@@ -79,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// Inserts a record; returns once it is durable, with the answer of an earlier record if there is one.
+    /// Inserts a record; returns once it is durable, with the earlier record if there is one.
     pub(super) async fn insert(&self, row: RecordRow) -> Outcome {
         let jobs = self.sender().ok_or(StoreError::Closed)?;
         let inserted = async {
@@ -296,7 +296,7 @@ fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Ou
                 first.insert(row.key, row);
                 Ok(None)
             }
-            Inserted::Earlier(answer) => Ok(Some(answer)),
+            Inserted::Earlier(earlier) => Ok(Some(earlier)),
             Inserted::Erased => Err(StoreError::Erased),
             Inserted::NoApplication => Err(StoreError::Unavailable("no such application".into())),
             Inserted::IdTaken => {
@@ -304,7 +304,7 @@ fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Ou
                 Err(StoreError::Unavailable(text))
             }
             Inserted::TwinOf(key) => match first.get(&key) {
-                Some(twin) => twin.whole_answer().map(|answer| Some(Box::new(answer))),
+                Some(twin) => twin.as_earlier().map(|earlier| Some(Box::new(earlier))),
                 None => Err(StoreError::Unavailable("the record was not stored".into())),
             },
         });

@@ -218,8 +218,40 @@ async fn check_derived(store: &SqliteStore) {
         rows: Some(10),
         ..RetentionLimits::default()
     };
-    let gone = store.enforce_retention(None, rows, 0).await.unwrap();
+    let gone = store
+        .enforce_retention(None, rows, 0)
+        .await
+        .complete()
+        .unwrap();
     assert_eq!(gone.records(), 2990);
+}
+
+#[tokio::test]
+async fn a_run_that_fails_says_what_it_had_removed() {
+    let world = World::new();
+    earlier_database(&world).await;
+    let store = world.store().await;
+    let mut connection = world.connection().await;
+    sqlx::raw_sql(
+        "CREATE TRIGGER refuse BEFORE DELETE ON records WHEN OLD.seq = (SELECT max(seq) FROM records)
+         BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    let stored = store.stored_amount().await.unwrap().records;
+    let none = RetentionLimits {
+        rows: Some(0),
+        ..RetentionLimits::default()
+    };
+    let gone = store.enforce_retention(None, none, 0).await;
+    assert!(gone.failure.is_some());
+    let left = store.stored_amount().await.unwrap().records;
+    assert!((1..=500).contains(&left), "{left}");
+    assert_eq!(gone.removed.by_rows, stored - left);
+    let above: u64 = gone.removed.above_their_part.values().sum();
+    assert_eq!(above, stored - left);
+    store.close().await;
 }
 
 fn count(kind: &TypeCount) -> u64 {
@@ -369,7 +401,11 @@ async fn room_that_stays_free_is_given_back() {
         rows: Some(0),
         ..RetentionLimits::default()
     };
-    store.enforce_retention(None, none, 0).await.unwrap();
+    store
+        .enforce_retention(None, none, 0)
+        .await
+        .complete()
+        .unwrap();
     let free = number(&store, "PRAGMA freelist_count").await;
     let pages = number(&store, "PRAGMA page_count").await;
     assert!(

@@ -1,27 +1,29 @@
 //! Records of a user who was erased: the caller gets its verdict with a warning and nothing is stored. An
 //! error would make the gateway move the record to its dead letters, text and all.
 
+use super::StoredVerdict;
 use crate::analysis::ingest::measures::StoreTimer;
-use monitor_model::{AnalysisResponse, Warning, WarningCode};
-use monitor_store::{Durable, StoreError};
+use monitor_model::{Warning, WarningCode};
+use monitor_store::{Durable, EarlierRecord, StoreError};
 
 /// What a verdict says whose record was not stored.
 pub(crate) const NOT_STORED: &str = "this user's records were erased, nothing was stored";
 
-/// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
-pub(super) fn answer_of_insert(
-    stored: Result<Option<Box<AnalysisResponse>>, StoreError>,
-    own: AnalysisResponse,
-) -> Result<AnalysisResponse, StoreError> {
+/// The verdict of an insert: that of the stored record, or the caller's own one for an erased user.
+pub(super) fn verdict_of_insert(
+    stored: Result<Option<Box<EarlierRecord>>, StoreError>,
+    mut own: StoredVerdict,
+) -> Result<StoredVerdict, StoreError> {
     match stored {
         Ok(None) => Ok(own),
-        Ok(Some(earlier)) => Ok(*earlier),
+        Ok(Some(earlier)) => {
+            let EarlierRecord { answer, blocked } = *earlier;
+            Ok(StoredVerdict { answer, blocked })
+        }
         Err(StoreError::Erased) => {
             let warning = Warning::new(WarningCode::UserErased, NOT_STORED);
-            Ok(AnalysisResponse {
-                warnings: [own.warnings, vec![warning]].concat(),
-                ..own
-            })
+            own.answer.warnings.push(warning);
+            Ok(own)
         }
         Err(error) => Err(error),
     }

@@ -9,9 +9,9 @@ use crate::chain::{ReceivedNumber, column as number_column};
 use crate::postgres::statistics::totals::BatchTotals;
 use crate::postgres::values::{stage_number, text_key};
 use crate::postgres::waiting;
+use crate::records::EarlierRecord;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
-use monitor_model::AnalysisResponse;
 use sqlx::{Connection, PgConnection, Row as _};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -48,8 +48,8 @@ const TYPES: &str = "
 pub(in crate::postgres) enum Inserted {
     /// It was inserted.
     New,
-    /// A record of the same exchange and stage exists, with this answer.
-    Earlier(Box<AnalysisResponse>),
+    /// A record of the same exchange and stage exists.
+    Earlier(Box<EarlierRecord>),
     /// Its application does not exist.
     NoApplication,
     /// Its user was erased.
@@ -78,10 +78,10 @@ pub(in crate::postgres) async fn insert(
     let (mut inserted, mut new) = classify(rows, &before);
     let earlier = enter_ledger(&mut transaction, &mut new).await?;
     for (row, inserted) in rows.iter().zip(&mut inserted) {
-        if let (Inserted::New | Inserted::TwinOf(_), Some(answer)) =
+        if let (Inserted::New | Inserted::TwinOf(_), Some(earlier)) =
             (&*inserted, earlier.get(&row.key))
         {
-            *inserted = Inserted::Earlier(answer.clone());
+            *inserted = Inserted::Earlier(earlier.clone());
         }
         let is_duplicate = matches!(inserted, Inserted::Earlier(_) | Inserted::TwinOf(_));
         if row.exchange_id.is_none() && is_duplicate {

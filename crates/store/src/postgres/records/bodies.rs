@@ -7,9 +7,14 @@ use std::collections::HashMap;
 
 const BODIES: &str = "SELECT * FROM record_bodies WHERE seq = ANY ($1) AND seq >= $2 AND seq <= $3";
 
-/// Queries the bodies of the records at these positions. The bounds let the planner leave out partitions.
+/// Queries the bodies of the records at these positions.
 pub(super) fn bodies(seqs: &[i64]) -> Query<'static, Postgres, PgArguments> {
-    sqlx::query(BODIES)
+    at(BODIES, seqs)
+}
+
+/// A query at these positions ($1). The bounds ($2, $3) let the planner leave out partitions.
+pub(super) fn at(query: &'static str, seqs: &[i64]) -> Query<'static, Postgres, PgArguments> {
+    sqlx::query(query)
         .bind(seqs)
         .bind(seqs.iter().min())
         .bind(seqs.iter().max())

@@ -1,11 +1,12 @@
 //! The ledger of exchanges: its unique key makes sure that an exchange and stage is stored once, although the
 //! tables of records are partitioned (CONTRACT 23).
 
-use super::bodies::{bodies, by_seq};
+use super::bodies::{at, bodies, by_seq};
 use super::failure::Failure;
 use super::row::RecordRow;
+use crate::records::EarlierRecord;
+use crate::sql::columns::Columns as _;
 use crate::sql::records::answer;
-use monitor_model::AnalysisResponse;
 use sqlx::{PgConnection, Row as _};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
@@ -17,6 +18,9 @@ const LEDGER: &str = "
 
 /// A key whose record was removed by retention is free for a new record.
 const TAKE_OVER: &str = "UPDATE record_ledger SET seq = $2 WHERE key = $1 AND seq = $3";
+
+const BLOCKED: &str =
+    "SELECT seq, blocked FROM records WHERE seq = ANY ($1) AND seq >= $2 AND seq <= $3";
 
 /// A new record and its position.
 pub(super) struct Positioned<'r> {
@@ -32,11 +36,11 @@ struct LedgerEntry {
 }
 
 /// Enters the new records into the ledger. Removes from `new` those that were stored before, and returns
-/// their answers by key.
+/// these by key.
 pub(super) async fn enter_ledger(
     connection: &mut PgConnection,
     new: &mut Vec<Positioned<'_>>,
-) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
+) -> Result<HashMap<Uuid, Box<EarlierRecord>>, Failure> {
     let entry = |one: &Positioned<'_>| LedgerEntry {
         key: one.row.key,
         seq: one.seq,
@@ -54,19 +58,19 @@ pub(super) async fn enter_ledger(
         .into_iter()
         .collect();
     entries.retain(|entry| !entered.contains(&entry.key));
-    let answers = earlier(connection, &entries).await?;
-    new.retain(|one| !answers.contains_key(&one.row.key));
-    Ok(answers)
+    let records = earlier(connection, &entries).await?;
+    new.retain(|one| !records.contains_key(&one.row.key));
+    Ok(records)
 }
 
-/// The answers of the records that the ledger holds under these keys.
+/// The records that the ledger holds under these keys.
 async fn earlier(
     connection: &mut PgConnection,
     entries: &[LedgerEntry],
-) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
-    let mut answers = HashMap::new();
+) -> Result<HashMap<Uuid, Box<EarlierRecord>>, Failure> {
+    let mut records = HashMap::new();
     if entries.is_empty() {
-        return Ok(answers);
+        return Ok(records);
     }
     let known = sqlx::query("SELECT key, seq FROM record_ledger WHERE key = ANY ($1)")
         .bind(entries.iter().map(|entry| entry.key).collect::<Vec<_>>())
@@ -79,19 +83,24 @@ async fn earlier(
     let all: Vec<i64> = seqs.values().copied().collect();
     let bodies = bodies(&all).fetch_all(&mut *connection).await?;
     let bodies = by_seq(bodies)?;
+    let verdicts = at(BLOCKED, &all).fetch_all(&mut *connection).await?;
+    let verdicts = by_seq(verdicts)?;
     for entry in entries {
         let Some(found) = seqs.get(&entry.key) else {
             return Err(Failure::Again);
         };
-        match bodies.get(found) {
-            Some(body) => {
-                let answer = answer(body).map_err(Failure::Store)?;
-                answers.insert(entry.key, Box::new(answer));
+        match (bodies.get(found), verdicts.get(found)) {
+            (Some(body), Some(verdict)) => {
+                let record = EarlierRecord {
+                    answer: answer(body).map_err(Failure::Store)?,
+                    blocked: verdict.flag("blocked")?,
+                };
+                records.insert(entry.key, Box::new(record));
             }
-            None => take_over(connection, *entry, *found).await?,
+            _ => take_over(connection, *entry, *found).await?,
         }
     }
-    Ok(answers)
+    Ok(records)
 }
 
 /// Replaces the entry of a removed record.

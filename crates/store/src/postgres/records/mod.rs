@@ -15,13 +15,13 @@ mod text_search;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::records::{
-    NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
+    EarlierRecord, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
     WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{session, summary};
 use async_trait::async_trait;
-use monitor_model::{AnalysisResponse, RecordId};
+use monitor_model::RecordId;
 use row::RecordRow;
 
 #[async_trait]
@@ -29,7 +29,7 @@ impl RecordStore for PostgresStore {
     async fn insert_new(
         &self,
         record: NewRecord,
-    ) -> Result<Option<Box<AnalysisResponse>>, StoreError> {
+    ) -> Result<Option<Box<EarlierRecord>>, StoreError> {
         self.writer.insert(RecordRow::new(record)?).await
     }
 

@@ -5,9 +5,8 @@ use crate::postgres::seq::seq_at;
 use crate::postgres::values::{
     bounded, escaped, exchange_key, session_key, text_key, tool_key, unescaped,
 };
-use crate::records::{NewRecord, ToolCall};
+use crate::records::{EarlierRecord, NewRecord, ToolCall};
 use crate::sql::records::{EncodedRecord, from_json};
-use monitor_model::AnalysisResponse;
 use std::borrow::Cow;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -63,12 +62,15 @@ impl RecordRow {
         seq_at(self.record().created_at_ms + self.shift_ms, number)
     }
 
-    /// The answer as the caller gets it.
-    pub(in crate::postgres) fn whole_answer(&self) -> Result<AnalysisResponse, StoreError> {
+    /// The record as a later one of the same exchange and stage finds it.
+    pub(in crate::postgres) fn as_earlier(&self) -> Result<EarlierRecord, StoreError> {
         let mut answer = self.record().answer.clone();
         answer.dataclean.cleaned_text = self.encoded.cleaned_text.as_deref().map(unescaped_text);
         answer.dataclean.entities = from_json(&self.encoded.entities)?;
-        Ok(answer)
+        Ok(EarlierRecord {
+            answer,
+            blocked: self.record().blocked,
+        })
     }
 
     pub(in crate::postgres) fn user_key(&self) -> Option<i64> {

@@ -1,4 +1,4 @@
-//! Removes what removed records leave behind: entries of `record_ledger`, and everything of a removed
+//! Removes what removed records leave behind: entries of `record_ledger`, links of files, and everything of a removed
 //! application.
 
 use super::delete::{Removable, delete_all};
@@ -19,28 +19,34 @@ const WATCHED_MS: i64 = 3_600_000;
 const OLDEST: &str = "SELECT created_at_ms FROM records ORDER BY seq LIMIT 1";
 const LEDGER: &str = "DELETE FROM record_ledger WHERE key IN
     (SELECT key FROM record_ledger WHERE seq < $1 LIMIT $2)";
+/// Left over if a run stopped between dropping a day and deleting its links.
+const LINKS: &str = "DELETE FROM attachments WHERE (seq, sha256, name) IN
+    (SELECT seq, sha256, name FROM attachments WHERE seq < $1 LIMIT $2)";
 const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key) IN
     (SELECT application_id, session_key FROM sessions
      WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries of the ledger that are older than the oldest record.
-pub(super) async fn clear_ledger(connection: &mut PgConnection) -> Result<(), StoreError> {
+/// Removes entries of the ledger, and links of files, that are older than the oldest record.
+pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Result<(), StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)
         .await?;
     let oldest = oldest.unwrap_or_else(now_ms).saturating_sub(SETTLED_MS);
-    for _ in 0..STEPS {
-        let query = sqlx::query(LEDGER).bind(first_seq_at(oldest)).bind(STEP);
-        if query.execute(&mut *connection).await?.rows_affected() == 0 {
-            break;
+    for statement in [LEDGER, LINKS] {
+        for _ in 0..STEPS {
+            let query = sqlx::query(statement).bind(first_seq_at(oldest)).bind(STEP);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                break;
+            }
         }
     }
     Ok(())
 }
 
-/// Removes what removed applications left behind.
+/// Removes what removed applications left behind; counts their records.
 pub(in crate::postgres) async fn clear_removed(
     connection: &mut PgConnection,
+    records: &mut u64,
 ) -> Result<(), StoreError> {
     let removed =
         sqlx::query("SELECT application_id, below, removed_at_ms FROM removed_applications")
@@ -55,9 +61,10 @@ pub(in crate::postgres) async fn clear_removed(
             below: Some(below),
             only_default: false,
         };
-        let removed_records = delete_all(connection, removable).await?;
+        let before = *records;
+        delete_all(connection, removable, records).await?;
         clear(connection, application, removed_at_ms).await?;
-        if removed_records == 0 && now_ms() - removed_at_ms > WATCHED_MS {
+        if *records == before && now_ms() - removed_at_ms > WATCHED_MS {
             sqlx::query(
                 "DELETE FROM removed_applications WHERE application_id = $1 AND below = $2",
             )

@@ -52,26 +52,26 @@ impl Amount {
     }
 }
 
-/// Removes all records that may be removed; returns their number.
+/// Removes all records that may be removed; counts them.
 pub(super) async fn delete_all(
     connection: &mut PgConnection,
     removable: Removable,
-) -> Result<u64, StoreError> {
+    removed: &mut u64,
+) -> Result<(), StoreError> {
     let everything = Amount {
         records: u64::MAX,
         bytes: 0,
     };
-    delete_excess(connection, removable, everything).await
+    delete_excess(connection, removable, everything, removed).await
 }
 
-/// Removes the oldest records until both the records and the bytes of `excess` are gone. Returns how many
-/// records it removed.
+/// Removes the oldest records until both the records and the bytes of `excess` are gone; counts them.
 pub(super) async fn delete_excess(
     connection: &mut PgConnection,
     removable: Removable,
     mut excess: Amount,
-) -> Result<u64, StoreError> {
-    let mut removed = 0;
+    removed: &mut u64,
+) -> Result<(), StoreError> {
     for _ in 0..STEPS {
         if excess.is_zero() {
             break;
@@ -80,10 +80,10 @@ pub(super) async fn delete_excess(
         if step.records == 0 {
             break;
         }
-        removed += step.records;
+        *removed += step.records;
         excess = excess.without(step);
     }
-    Ok(removed)
+    Ok(())
 }
 
 /// Removes the oldest records, at most one step; returns how much was removed.

@@ -12,7 +12,8 @@ use super::partitions;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionScope, StoredAmount,
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, RetentionScope,
+    StoredAmount,
 };
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
@@ -25,23 +26,18 @@ impl RecordRemoval for PostgresStore {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<Removed, StoreError> {
-        if self.pool.is_closed() {
-            return Err(StoreError::Closed);
-        }
+    ) -> RetentionRun {
         let scope = RetentionScope {
             application,
             limits,
             now_ms,
         };
-        let mut connection = self.connector.connect_for_maintenance().await?;
-        let removed = retention::enforce(&mut connection, scope).await?;
-        if removed.records() > 0 {
-            let days = partitions::days(&mut connection).await?;
-            self.days.send_replace(days);
+        let mut removed = Removed::default();
+        if application.is_none() {
+            removed.of_removed_applications = self.maintenance.take_cleared();
         }
-        connect::close(connection).await;
-        Ok(removed)
+        let result = self.enforce(scope, &mut removed).await;
+        RetentionRun::ended(removed, result)
     }
 
     async fn stored_amount(&self) -> Result<StoredAmount, StoreError> {
@@ -68,4 +64,24 @@ impl RecordRemoval for PostgresStore {
 /// Deletes the records at these positions with everything that belongs to them.
 pub(super) async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(), StoreError> {
     delete::delete(connection, seqs).await.map(drop)
+}
+
+impl PostgresStore {
+    async fn enforce(
+        &self,
+        scope: RetentionScope,
+        removed: &mut Removed,
+    ) -> Result<(), StoreError> {
+        if self.pool.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        let mut connection = self.connector.connect_for_maintenance().await?;
+        retention::enforce(&mut connection, scope, removed).await?;
+        if removed.records() > 0 {
+            let days = partitions::days(&mut connection).await?;
+            self.days.send_replace(days);
+        }
+        connect::close(connection).await;
+        Ok(())
+    }
 }

@@ -11,7 +11,7 @@ use super::delete::{Removable, delete_all, delete_attachments, delete_excess};
 use super::totals::Amount;
 use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
-use crate::postgres::partitions;
+use crate::postgres::partitions::{self, DayDrop};
 use crate::postgres::seq::{DAY_MS, Day, first_seq_at};
 use crate::postgres::statistics::traffic;
 use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
@@ -47,32 +47,35 @@ struct Excess {
     applications: BTreeMap<Uuid, Amount>,
 }
 
-/// Removes what exceeds the limits, unless another server is doing it.
+/// Removes what exceeds the limits, unless another server is doing it. `removed` counts each step.
 pub(super) async fn enforce(
     connection: &mut PgConnection,
     scope: RetentionScope,
-) -> Result<Removed, StoreError> {
-    let mut removed = Removed::default();
+    removed: &mut Removed,
+) -> Result<(), StoreError> {
     let is_locked: bool = sqlx::query_scalar(LOCK).fetch_one(&mut *connection).await?;
     if !is_locked {
-        return Ok(removed);
+        return Ok(());
     }
     // A failure closes the connection, which releases the lock.
-    let by_age = by_age(connection, scope).await?;
     match scope.application {
         Some(id) => {
-            removed.by_own_limits = by_age + by_own_amount(connection, id, scope.limits).await?;
+            let gone = &mut removed.by_own_limits;
+            by_own_age(connection, id, scope, gone).await?;
+            by_own_amount(connection, id, scope.limits, gone).await?;
         }
         None => {
-            removed.by_age = by_age;
-            by_parts(connection, scope, &mut removed).await?;
-            cleanup::clear_removed(connection).await?;
-            cleanup::clear_ledger(connection).await?;
+            // First: what is about to go takes no part of the limits from other applications.
+            let gone = &mut removed.of_removed_applications;
+            cleanup::clear_removed(connection, gone).await?;
+            by_age(connection, scope, &mut removed.by_age).await?;
+            by_parts(connection, scope, removed).await?;
+            cleanup::clear_before_records(connection).await?;
             traffic::forget(connection, scope.now_ms).await?;
         }
     }
     sqlx::raw_sql(UNLOCK).execute(connection).await?;
-    Ok(removed)
+    Ok(())
 }
 
 /// What the whole store has, from the row of [`STORED_IN_ALL`].
@@ -83,27 +86,66 @@ pub(super) fn stored_amount(row: &PgRow) -> Result<StoredAmount, sqlx::Error> {
     })
 }
 
-async fn by_age(connection: &mut PgConnection, scope: RetentionScope) -> Result<u64, StoreError> {
-    let Some(days) = scope.limits.days else {
-        return Ok(0);
+/// The time before which records are too old; None without such a limit.
+fn oldest_ms(scope: RetentionScope) -> Option<i64> {
+    let days = i64::from(scope.limits.days?);
+    Some(scope.now_ms.saturating_sub(days.saturating_mul(DAY_MS)))
+}
+
+/// Drops the days that are too old. While something reads them for long, their records are deleted instead.
+async fn by_age(
+    connection: &mut PgConnection,
+    scope: RetentionScope,
+    removed: &mut u64,
+) -> Result<(), StoreError> {
+    let Some(oldest_ms) = oldest_ms(scope) else {
+        return Ok(());
     };
-    let oldest_ms = scope
-        .now_ms
-        .saturating_sub(i64::from(days).saturating_mul(DAY_MS));
-    let mut removed = 0;
-    if scope.application.is_none() {
-        for day in partitions::days(connection).await? {
-            if day.next().start_ms() <= oldest_ms {
-                removed += drop_day(connection, day).await?.unwrap_or(0);
+    let mut days = partitions::days(connection).await?;
+    days.retain(|day| day.next().start_ms() <= oldest_ms);
+    let mut is_busy = false;
+    for day in &days {
+        let stored = sqlx::query(STORED_ON_DAY).bind(day.0);
+        let stored = stored.fetch_one(&mut *connection).await?;
+        match partitions::drop_day(connection, *day).await? {
+            DayDrop::Done => *removed += stored.count("records")?,
+            DayDrop::NoPartition => {}
+            DayDrop::Busy => {
+                is_busy = true;
+                break;
             }
         }
+        delete_attachments(connection, *day).await?;
     }
-    let removable = Removable {
-        application: scope.application.map(|id| id.0),
+    if let Some(last) = days.last().filter(|_| is_busy) {
+        let left = Removable {
+            below: Some(last.next().first()),
+            ..ANY
+        };
+        delete_all(connection, left, removed).await?;
+    }
+    let in_default = Removable {
         below: Some(first_seq_at(oldest_ms)),
-        only_default: scope.application.is_none(),
+        only_default: true,
+        ..ANY
     };
-    Ok(removed + delete_all(connection, removable).await?)
+    delete_all(connection, in_default, removed).await
+}
+
+async fn by_own_age(
+    connection: &mut PgConnection,
+    application: ApplicationId,
+    scope: RetentionScope,
+    removed: &mut u64,
+) -> Result<(), StoreError> {
+    let Some(oldest_ms) = oldest_ms(scope) else {
+        return Ok(());
+    };
+    let old = Removable {
+        below: Some(first_seq_at(oldest_ms)),
+        ..of_one(application.0)
+    };
+    delete_all(connection, old, removed).await
 }
 
 /// What one application has beyond its limits.
@@ -111,10 +153,11 @@ async fn by_own_amount(
     connection: &mut PgConnection,
     application: ApplicationId,
     limits: RetentionLimits,
-) -> Result<u64, StoreError> {
+    removed: &mut u64,
+) -> Result<(), StoreError> {
     let RetentionLimits { rows, bytes, .. } = limits;
     if rows.is_none() && bytes.is_none() {
-        return Ok(0);
+        return Ok(());
     }
     let stored = stored(connection, Some(application)).await?;
     let stored = || stored.values().flat_map(BTreeMap::values);
@@ -124,7 +167,7 @@ async fn by_own_amount(
         records: over(total(|day| day.records), rows),
         bytes: over(total(|day| day.bytes), bytes),
     };
-    delete_excess(connection, of_one(application.0), excess).await
+    delete_excess(connection, of_one(application.0), excess, removed).await
 }
 
 /// What applications have above their part of the rows, then of the bytes.
@@ -137,12 +180,18 @@ async fn by_parts(
     if let Some(rows) = scope.limits.rows {
         let days = stored(connection, None).await?;
         let excess = excess(days, rows, |amount| &mut amount.records);
-        removed.by_rows += remove_excess(connection, today, excess, removed).await?;
+        let before = removed.above_parts();
+        let result = remove_excess(connection, today, excess, removed).await;
+        removed.by_rows += removed.above_parts() - before;
+        result?;
     }
     if let Some(bytes) = scope.limits.bytes {
         let days = stored(connection, None).await?;
         let excess = excess(days, bytes, |amount| &mut amount.bytes);
-        removed.by_bytes += remove_excess(connection, today, excess, removed).await?;
+        let before = removed.above_parts();
+        let result = remove_excess(connection, today, excess, removed).await;
+        removed.by_bytes += removed.above_parts() - before;
+        result?;
     }
     Ok(())
 }
@@ -171,50 +220,54 @@ fn excess(days: Days, limit: u64, field: fn(&mut Amount) -> &mut u64) -> Excess 
     }
 }
 
-/// Whole days as long as every record of the day is in excess, then the oldest records of each application.
+/// Whole days as long as every record of the day is in excess and nothing reads it for long, then the oldest records
+/// of each application.
 async fn remove_excess(
     connection: &mut PgConnection,
     today: Day,
     excess: Excess,
     removed: &mut Removed,
-) -> Result<u64, StoreError> {
+) -> Result<(), StoreError> {
     let Excess {
         days,
         applications: mut excess,
     } = excess;
-    let mut gone = 0;
     // Never today's partition: it is being written.
     for (day, applications) in days.into_iter().take_while(|(day, _)| *day < today) {
         let is_due = applications.iter().all(|(id, stored)| {
             let excess = excess.get(id).copied().unwrap_or_default();
             stored.records <= excess.records || stored.bytes <= excess.bytes
         });
-        let dropped = match is_due {
-            true => drop_day(connection, day).await?,
-            false => None,
-        };
-        let Some(dropped) = dropped else { break };
-        gone += dropped;
+        if !is_due || partitions::drop_day(connection, day).await? != DayDrop::Done {
+            break;
+        }
         for (id, stored) in applications {
             removed.count_above_part(ApplicationId(id), stored.records);
             if let Some(excess) = excess.get_mut(&id) {
                 *excess = excess.without(stored);
             }
         }
+        delete_attachments(connection, day).await?;
     }
     for (id, excess) in excess {
-        let records = delete_excess(connection, of_one(id), excess).await?;
-        gone += records;
+        let mut records = 0;
+        let result = delete_excess(connection, of_one(id), excess, &mut records).await;
         removed.count_above_part(ApplicationId(id), records);
+        result?;
     }
-    Ok(gone)
+    Ok(())
 }
+
+const ANY: Removable = Removable {
+    application: None,
+    below: None,
+    only_default: false,
+};
 
 fn of_one(application: Uuid) -> Removable {
     Removable {
         application: Some(application),
-        below: None,
-        only_default: false,
+        ..ANY
     }
 }
 
@@ -237,15 +290,4 @@ async fn stored(
         day.insert(row.id("application_id")?, amount);
     }
     Ok(days)
-}
-
-/// Drops a day; returns how many records it had, None if it has no partition.
-async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<Option<u64>, StoreError> {
-    let stored = sqlx::query(STORED_ON_DAY).bind(day.0);
-    let stored = stored.fetch_one(&mut *connection).await?;
-    if !partitions::drop_day(connection, day).await? {
-        return Ok(None);
-    }
-    delete_attachments(connection, day).await?;
-    Ok(Some(stored.count("records")?))
 }

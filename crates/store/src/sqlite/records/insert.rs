@@ -4,12 +4,12 @@
 use super::erased_users;
 use crate::chain::{ReceivedNumber, column};
 use crate::error::StoreError;
+use crate::records::EarlierRecord;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::{EncodedRecord, answer};
 use crate::sqlite::values::{capped, json_list, stage_word};
-use monitor_model::AnalysisResponse;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
@@ -53,7 +53,7 @@ const KNOWN: &str = "
     FROM json_each(?1) AS wanted CROSS JOIN applications ON applications.id = unhex(wanted.value)";
 
 const EARLIER: &str = "
-    SELECT cleaned_text, entities, answer FROM records JOIN record_bodies USING (seq)
+    SELECT cleaned_text, entities, answer, blocked FROM records JOIN record_bodies USING (seq)
     WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3 AND tool_call_id = ?4";
 
 /// Gives the new records the files that waited for them.
@@ -73,8 +73,8 @@ const DERIVED: &str = concat!(
 pub(in crate::sqlite) enum Inserted {
     /// It was inserted.
     New,
-    /// A record of the same exchange and stage exists, with this answer.
-    Earlier(Box<AnalysisResponse>),
+    /// A record of the same exchange and stage exists.
+    Earlier(Box<EarlierRecord>),
 }
 
 /// What the database holds before a batch.
@@ -322,7 +322,10 @@ async fn earlier(
         .bind(tool_call_id(row))
         .fetch_one(connection)
         .await?;
-    Ok(Inserted::Earlier(Box::new(answer(&earlier)?)))
+    Ok(Inserted::Earlier(Box::new(EarlierRecord {
+        answer: answer(&earlier)?,
+        blocked: earlier.flag("blocked")?,
+    })))
 }
 
 fn statement(rows: usize) -> String {

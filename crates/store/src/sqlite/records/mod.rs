@@ -12,15 +12,15 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::records::{
-    Durable, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
-    WHOLE_PAGE_BYTES, WholePage,
+    Durable, EarlierRecord, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore,
+    StoredRecord, WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{EncodedRecord, stored, summary};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use insert::Inserted;
-use monitor_model::{AnalysisResponse, RecordId};
+use monitor_model::RecordId;
 use sqlx::sqlite::SqliteRow;
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ impl RecordStore for SqliteStore {
     async fn insert_new(
         &self,
         record: NewRecord,
-    ) -> Result<Option<Box<AnalysisResponse>>, StoreError> {
+    ) -> Result<Option<Box<EarlierRecord>>, StoreError> {
         match self.writer.insert(EncodedRecord::new(record)?).await? {
             Inserted::New => Ok(None),
             Inserted::Earlier(earlier) => Ok(Some(earlier)),

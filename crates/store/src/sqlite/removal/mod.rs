@@ -9,7 +9,8 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionScope, StoredAmount,
+    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, RetentionScope,
+    StoredAmount,
 };
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
@@ -24,13 +25,15 @@ impl RecordRemoval for SqliteStore {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<Removed, StoreError> {
+    ) -> RetentionRun {
         let scope = RetentionScope {
             application,
             limits,
             now_ms,
         };
-        retention::enforce(&self.writer, scope).await
+        let mut removed = Removed::default();
+        let result = retention::enforce(&self.writer, scope, &mut removed).await;
+        RetentionRun::ended(removed, result)
     }
 
     async fn stored_amount(&self) -> Result<StoredAmount, StoreError> {

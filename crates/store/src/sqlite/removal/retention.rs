@@ -73,28 +73,34 @@ struct Step {
     records: u64,
 }
 
-/// Works in steps until nothing is left to do.
-pub(super) async fn enforce(writer: &Writer, scope: RetentionScope) -> Result<Removed, StoreError> {
-    let mut removed = Removed::default();
+/// Works in steps until nothing is left to do. `removed` counts each step.
+pub(super) async fn enforce(
+    writer: &Writer,
+    scope: RetentionScope,
+    removed: &mut Removed,
+) -> Result<(), StoreError> {
     match scope.application {
-        Some(_) => removed.by_own_limits = enforce_own(writer, scope).await?,
-        None => enforce_whole(writer, scope, &mut removed).await?,
+        Some(_) => enforce_own(writer, scope, &mut removed.by_own_limits).await?,
+        None => enforce_whole(writer, scope, removed).await?,
     }
     while writer
         .write(|connection| Box::pin(vacuum(connection)))
         .await?
         > 0
     {}
-    Ok(removed)
+    Ok(())
 }
 
 /// The limits of one application.
-async fn enforce_own(writer: &Writer, scope: RetentionScope) -> Result<u64, StoreError> {
-    let mut records = 0;
+async fn enforce_own(
+    writer: &Writer,
+    scope: RetentionScope,
+    removed: &mut u64,
+) -> Result<(), StoreError> {
     while let Some(step) = write_step(writer, scope).await? {
-        records += step.records;
+        *removed += step.records;
     }
-    Ok(records)
+    Ok(())
 }
 
 /// The limits of the whole store: age first, then rows and bytes, each shared among the applications.
@@ -112,19 +118,23 @@ async fn enforce_whole(
     if let Some(rows) = scope.limits.rows {
         let stored = stored_of_each(writer, |row| row.count("records")).await?;
         for part in beyond_parts(rows, stored) {
-            let limits = RetentionLimits::only_rows(part.amount);
-            let records = enforce_own(writer, scope.of_one(part.application, limits)).await?;
-            removed.by_rows += records;
-            removed.count_above_part(part.application, records);
+            let scope = scope.of_one(part.application, RetentionLimits::only_rows(part.amount));
+            let mut gone = 0;
+            let result = enforce_own(writer, scope, &mut gone).await;
+            removed.by_rows += gone;
+            removed.count_above_part(part.application, gone);
+            result?;
         }
     }
     if let Some(bytes) = scope.limits.bytes {
         let stored = stored_of_each(writer, |row| row.count("bytes")).await?;
         for part in beyond_parts(bytes, stored) {
-            let limits = RetentionLimits::only_bytes(part.amount);
-            let records = enforce_own(writer, scope.of_one(part.application, limits)).await?;
-            removed.by_bytes += records;
-            removed.count_above_part(part.application, records);
+            let scope = scope.of_one(part.application, RetentionLimits::only_bytes(part.amount));
+            let mut gone = 0;
+            let result = enforce_own(writer, scope, &mut gone).await;
+            removed.by_bytes += gone;
+            removed.count_above_part(part.application, gone);
+            result?;
         }
     }
     Ok(())
