@@ -177,6 +177,9 @@ pub enum ApiError {
         "no record has this request_id: it has not been analyzed yet, was removed, or belongs to another application"
     )]
     NotArrived,
+    /// The user of the exchange was erased.
+    #[error("the records of this exchange were erased with its user, nothing was stored")]
+    ExchangeErased,
     /// Too many files of an application wait for their records.
     #[error(
         "too many files of this application wait for the analysis of their message (attachments.waiting_files, \
@@ -233,7 +236,7 @@ impl ApiError {
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
             Self::TooManyRequests { .. } | Self::TooManyWaiting => 429,
-            Self::NotFound | Self::NotArrived => 404,
+            Self::NotFound | Self::NotArrived | Self::ExchangeErased => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,

@@ -157,6 +157,7 @@ impl Shared {
         Ingest {
             records: self.store.clone(),
             exchanges: self.store.clone(),
+            removal: self.store.clone(),
             access: self.access.clone(),
             applications: self.applications.clone(),
             analyzer: self.analyzer.clone(),

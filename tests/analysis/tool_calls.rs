@@ -1,6 +1,7 @@
 //! The tools that are called in an exchange, through the binary (CONTRACT 48).
 
 use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
+use crate::attachments::{TEXT, multipart, send};
 use crate::exchanges::{ANSWERS, blocking};
 use serde_json::{Value, json};
 use support::KEY;
@@ -115,6 +116,33 @@ fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
     let erased = call(&stack, "DELETE", &path, Value::Null);
     assert_eq!(erased.json()["records"], 3, "{}", erased.text());
     assert!(records(&stack, &format!("application_id={id}")).is_empty());
+}
+
+#[test]
+fn contract_48_tool_calls_of_an_erased_user_are_not_stored() {
+    let stack = Stack::all().start();
+    let id = blocking(&stack, true);
+    let tool = |call: &str| {
+        let body = json!({"application_id": id, "tool_name": "find", "tool_call_id": call,
+            "tool_input": "Anna's address", "additional_parameters": {"request_id": "x"}});
+        call_tool(&stack, body)
+    };
+    let path = format!("/records?user_id=u&application_id={id}");
+    assert_eq!(call(&stack, "DELETE", &path, Value::Null).status(), 200);
+    tool("before");
+    assert_eq!(records(&stack, &format!("application_id={id}")).len(), 1);
+    let message = json!({"application_id": id, "message": "hello",
+        "additional_parameters": {"request_id": "x", "user_id": "u"}});
+    let warned = post(&stack, "/process_request", &message).json();
+    assert_eq!(warned["warnings"][0]["code"], "user_erased", "{warned}");
+    assert!(records(&stack, &format!("application_id={id}")).is_empty());
+    let after = tool("after");
+    let warning = &after["arguments"]["warnings"][0]["code"];
+    assert_eq!(*warning, "user_erased", "{after}");
+    assert!(records(&stack, &format!("application_id={id}")).is_empty());
+    let path = format!("/user_prompt_analysis/by_request/x/attach_files?application_id={id}");
+    let file = multipart("attached_files", &[("a.txt", "text/plain", TEXT)]);
+    assert_refused(&send(&stack, KEY, &path, file), 404, "erased with its user");
 }
 
 #[test]

@@ -98,6 +98,8 @@ macro_rules! store_contract {
             erasure: a_late_record_is_refused_and_costs_only_itself
             erasure: an_erasure_of_one_application_leaves_the_others
             erasure: many_records_go_in_steps
+            erasure: what_an_exchange_has_without_a_name_goes_with_the_refused_message
+            erasure: an_exchange_of_an_erased_user_takes_nothing_without_a_name
             chain: numbers_in_any_order_are_put_together_and_a_second_delivery_is_none
             chain: many_at_once_from_two_stores_are_one_run
             chain: a_number_of_two_records_and_a_wrong_link_show

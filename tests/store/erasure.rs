@@ -1,9 +1,13 @@
 //! Erasing a user: stored records are removed, late ones are refused.
 
-use crate::attachments::{attach, file, place};
-use monitor_model::ApplicationId;
-use monitor_store::{Erased, Erasure, NewRecord, SessionFilter, StatisticsFilter, StoreError};
-use support::bed::{Bed, MORNING_MS, everything};
+use crate::attachments::{attach, attach_to, file, place};
+use crate::exchanges::tool;
+use monitor_model::{ApplicationId, Stage};
+use monitor_store::{
+    AttachTarget, Attached, Erased, ErasedExchange, Erasure, Exchange, NewRecord, RetentionLimits,
+    SessionFilter, StatisticsFilter, StoreError, WaitingLimits,
+};
+use support::bed::{Bed, DAY_MS, MORNING_MS, everything};
 use uuid::Uuid;
 
 fn of(bed: &Bed, user: &str) -> NewRecord {
@@ -142,4 +146,94 @@ pub(crate) async fn many_records_go_in_steps(bed: &Bed) {
     assert!((1..2_100).contains(&first.records), "{first:?}");
     let rest = erase(bed, &all).await;
     assert_eq!(first.records + rest.records, 2_100);
+}
+
+/// A part of a tool call whose caller names no user.
+fn nameless(bed: &Bed, exchange: &str, call: &str) -> NewRecord {
+    NewRecord {
+        tool: Some(tool(call)),
+        ..bed.exchange(exchange)
+    }
+}
+
+fn file_of(application_id: ApplicationId, exchange: &str) -> AttachTarget {
+    let exchange = Exchange {
+        application_id,
+        id: exchange.to_owned(),
+        stage: Stage::PostCall,
+    };
+    let limits = WaitingLimits {
+        files: 9,
+        bytes: 1 << 40,
+    };
+    AttachTarget::Exchange(exchange, limits)
+}
+
+async fn assert_refused(bed: &Bed, record: NewRecord) {
+    let refused = bed.store.insert(record).await;
+    assert!(matches!(refused, Err(StoreError::Erased)), "{refused:?}");
+}
+
+pub(crate) async fn what_an_exchange_has_without_a_name_goes_with_the_refused_message(bed: &Bed) {
+    let name = "обмен\0 1";
+    let other = bed.add_application("other").await;
+    erase(bed, &erasure("u", None)).await;
+    // Before the message, which says whose they are.
+    bed.keep(nameless(bed, name, "1")).await;
+    let waits = attach_to(bed, file_of(bed.application, name), file(1)).await;
+    assert_eq!(waits, Attached::Waiting);
+    let of_y = bed.keep(nameless(bed, "y", "1")).await;
+    let message = NewRecord {
+        exchange_id: Some(name.to_owned()),
+        ..of(bed, "u")
+    };
+    assert_refused(bed, message).await;
+    let exchange = ErasedExchange {
+        application_id: bed.application,
+        id: name.to_owned(),
+        at_ms: MORNING_MS,
+    };
+    for _ in 0..2 {
+        bed.store.erase_exchange(&exchange).await.unwrap();
+    }
+    assert_eq!(bed.ids(everything()).await, [of_y]);
+    assert_eq!(bed.store.unlinked_blobs(9).await.unwrap(), [file(1).hash]);
+    // And behind it.
+    assert_refused(bed, nameless(bed, name, "2")).await;
+    let late = attach_to(bed, file_of(bed.application, name), file(2)).await;
+    assert_eq!(late, Attached::Erased);
+    let of_v = NewRecord {
+        user_id: Some("v".to_owned()),
+        ..nameless(bed, name, "3")
+    };
+    bed.keep(of_v).await;
+    let foreign = NewRecord {
+        application_id: other,
+        ..nameless(bed, name, "4")
+    };
+    bed.keep(foreign).await;
+    let elsewhere = attach_to(bed, file_of(other, name), file(3)).await;
+    assert_eq!(elsewhere, Attached::Waiting);
+    // The exchange is forgotten some day, the user never.
+    let late_ms = MORNING_MS + 31 * DAY_MS;
+    let run = bed
+        .store
+        .enforce_retention(None, RetentionLimits::default(), late_ms);
+    run.await.complete().unwrap();
+    bed.keep(nameless(bed, name, "5")).await;
+    assert_refused(bed, of(bed, "u")).await;
+}
+
+pub(crate) async fn an_exchange_of_an_erased_user_takes_nothing_without_a_name(bed: &Bed) {
+    let message = NewRecord {
+        exchange_id: Some("x".to_owned()),
+        ..of(bed, "u")
+    };
+    bed.keep(message).await;
+    bed.keep(nameless(bed, "x", "1")).await;
+    assert_eq!(erase(bed, &erasure("u", None)).await.records, 2);
+    assert_refused(bed, nameless(bed, "x", "2")).await;
+    let late = attach_to(bed, file_of(bed.application, "x"), file(1)).await;
+    assert_eq!(late, Attached::Erased);
+    bed.keep(nameless(bed, "y", "1")).await;
 }

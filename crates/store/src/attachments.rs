@@ -161,6 +161,8 @@ pub enum Attached {
     },
     /// Too many files of the application wait for their records.
     TooManyWaiting,
+    /// The user of the exchange was erased: no record of it will arrive.
+    Erased,
     /// The record does not exist any more.
     NoRecord,
     /// The bytes were removed since they were claimed: claim and write them again.

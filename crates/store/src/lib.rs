@@ -55,8 +55,8 @@ pub use records::{
     Searched, StoredRecord, ToolCall, VerdictFilter, WholePage,
 };
 pub use removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, StoredAmount,
-    TombstoneStore,
+    Erased, ErasedExchange, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun,
+    StoredAmount, TombstoneStore,
 };
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use sessions::{SessionFilter, SessionPage, SessionSummary};

@@ -1,6 +1,7 @@
 //! Removing records: by the limits of retention (CONTRACT 38), and by the erasure of an end user.
 
 use crate::error::StoreError;
+use crate::records::NewRecord;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sha2::{Digest, Sha256};
@@ -169,6 +170,59 @@ impl Erasure {
     }
 }
 
+/// An exchange of an erased user. Its tombstone refuses later parts of its tool calls that name no user, and files:
+/// nothing else says whose they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErasedExchange {
+    /// The application it belongs to.
+    pub application_id: ApplicationId,
+    /// `additional_parameters.request_id` of its records.
+    pub id: String,
+    /// When its user's message was refused or erased, milliseconds since 1970.
+    pub at_ms: i64,
+}
+
+impl ErasedExchange {
+    /// How long the tombstone of an exchange is kept; that of a user is permanent.
+    pub(crate) const KEPT_MS: i64 = 30 * 86_400_000;
+
+    /// The hash by which a tombstone identifies an exchange of its application.
+    pub(crate) fn hash(id: &str) -> [u8; 32] {
+        Sha256::new()
+            .chain_update("erased exchange\0")
+            .chain_update(id)
+            .finalize()
+            .into()
+    }
+
+    /// The identifier of the tombstone: a UUID of version 8, unlike that of a user.
+    pub(crate) fn tombstone_id(&self) -> Uuid {
+        let digest: [u8; 32] = Sha256::new()
+            .chain_update(self.application_id.0)
+            .chain_update(Self::hash(&self.id))
+            .finalize()
+            .into();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    /// The exchange whose tombstone would refuse this record.
+    pub(crate) fn refusing(record: &NewRecord) -> Option<&str> {
+        let is_nameless_call = record.tool.is_some() && record.user_id.is_none();
+        record.exchange_id.as_deref().filter(|_| is_nameless_call)
+    }
+}
+
+/// The hash by which a tombstone would refuse this record: that of its user, or that of the exchange of a part of a tool
+/// call that names none.
+pub(crate) fn refusing_hash(record: &NewRecord) -> Option<[u8; 32]> {
+    match &record.user_id {
+        Some(user) => Some(Erasure::user_hash(user)),
+        None => ErasedExchange::refusing(record).map(ErasedExchange::hash),
+    }
+}
+
 /// What one step of an erasure, or all of them, removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Erased {
@@ -181,7 +235,8 @@ pub struct Erased {
 /// Tombstones of erased users.
 #[async_trait]
 pub trait TombstoneStore: Send + Sync {
-    /// Makes the store refuse records of this user from now on ([`StoreError::Erased`]). Returns the
+    /// Makes the store refuse records of this user from now on ([`StoreError::Erased`]). What an exchange of the user
+    /// still brings without a name is refused by a tombstone of the exchange. Returns the
     /// identifier of the tombstone in force, which may be an earlier one.
     ///
     /// # Errors
@@ -215,4 +270,11 @@ pub trait RecordRemoval: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError>;
+
+    /// For an exchange whose message was refused ([`StoreError::Erased`]): refuses later parts of its tool calls that
+    /// name no user, and its files, and removes those that came before the message. It can be repeated.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    async fn erase_exchange(&self, exchange: &ErasedExchange) -> Result<(), StoreError>;
 }

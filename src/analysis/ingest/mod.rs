@@ -26,13 +26,14 @@ use analyzer::MessageAnalyzer;
 use application_cache::ApplicationCache;
 use gateway_registry::GatewayRegistry;
 use inline_rules::InlineRulesCache;
-use monitor_store::{ExchangeStore, RecordStore};
+use monitor_store::{ExchangeStore, RecordRemoval, RecordStore};
 use std::sync::Arc;
 
 /// Analyzes messages and stores their records.
 pub struct Ingest {
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) exchanges: Arc<dyn ExchangeStore>,
+    pub(super) removal: Arc<dyn RecordRemoval>,
     pub(super) access: Arc<Access>,
     pub(super) applications: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

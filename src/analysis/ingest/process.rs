@@ -13,7 +13,7 @@ use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
 #[cfg(test)]
 pub(crate) use erased_users::NOT_STORED;
-use erased_users::{durable_of_insert, verdict_of_insert};
+use erased_users::{RefusedExchange, durable_of_insert, verdict_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope, ToolCall};
@@ -133,7 +133,10 @@ impl Ingest {
             blocked: record.blocked,
         };
         let timer = self.store_timer(record.stage);
-        let stored = self.records.insert_new(record).await;
+        let refused = RefusedExchange::of(&record, &self.removal);
+        let stored = refused
+            .erase_if(self.records.insert_new(record).await)
+            .await;
         if stored.is_ok() {
             timer.stored();
         }
@@ -147,14 +150,16 @@ impl Ingest {
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
         let records = self.records.clone();
         let timer = self.store_timer(record.stage);
+        let refused = RefusedExchange::of(&record, &self.removal);
         let length = record.message.as_ref().map_or(0, |text| text.len());
         let mut begun = async move { records.begin_insert(record).await }.boxed();
         // The record is encoded before it is queued.
         let first = poll_fn(|context| Poll::Ready(heavy(length, || begun.poll_unpin(context))));
         match first.await {
-            Poll::Ready(begun) => Ok(durable_of_insert(begun, timer)?),
+            Poll::Ready(begun) => Ok(durable_of_insert(begun, timer, refused)?),
             Poll::Pending => {
-                Ok(async move { durable_of_insert(begun.await, timer)?.await }.boxed())
+                let durable = async move { durable_of_insert(begun.await, timer, refused)?.await };
+                Ok(durable.boxed())
             }
         }
     }

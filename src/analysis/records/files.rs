@@ -53,6 +53,7 @@ impl Files {
                     return Ok(Linked { file, waits });
                 }
                 Attached::NoRecord => return Err(ApiError::NotFound),
+                Attached::Erased => return Err(ApiError::ExchangeErased),
                 Attached::TooManyWaiting => return Err(ApiError::TooManyWaiting),
                 Attached::BlobGone => {
                     tokio::time::sleep(WAIT).await;

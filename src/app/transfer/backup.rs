@@ -4,6 +4,7 @@
 use super::archive::manifest::{About, Content, Counts, FORMAT};
 use super::archive::reader::ArchiveReader;
 use super::archive::writer::ArchiveWriter;
+use super::file_list::FileList;
 use super::moment::{moment, now_ms};
 use super::place::PartialFile;
 use super::sinks::{ArchiveSink, FileSink};
@@ -89,15 +90,22 @@ async fn write(
         reader.read(table, &mut tables).await?;
     }
     archive = tables.end();
+    let mut list = FileList::begin(&request.file)?;
+    if !request.erasures_only {
+        reader.read(Table::Blobs, &mut list).await?;
+    }
+    // The files take long and are none of the snapshot's.
+    reader.close().await;
     let (mut missing, mut damaged) = (0, 0);
     if !request.erasures_only {
         let blobs = open_blobs(&settings.analysis, &settings.data_dir)?;
         let mut files = FileSink::new(archive, blobs);
-        reader.read(Table::Blobs, &mut files).await?;
+        for hash in list.read()? {
+            files.add(hash?).await?;
+        }
         (missing, damaged) = (files.missing, files.damaged);
         archive = files.end();
     }
-    reader.close().await;
     if let Some(spool) = spool {
         spool.write(&mut archive, key.is_some())?;
     }

@@ -6,6 +6,7 @@ mod archive;
 mod backup;
 mod copy;
 mod erasures;
+mod file_list;
 mod filling;
 mod moment;
 mod place;

@@ -61,7 +61,7 @@ impl RowSink for ArchiveSink {
     }
 }
 
-/// Appends the files of rows to an archive.
+/// Appends files to an archive.
 pub(super) struct FileSink {
     archive: ArchiveWriter,
     blobs: BlobStore,
@@ -87,7 +87,7 @@ impl FileSink {
         self.archive
     }
 
-    async fn add(&mut self, hash: BlobHash) -> Result<()> {
+    pub(super) async fn add(&mut self, hash: BlobHash) -> Result<()> {
         let Some(mut bytes) = self.blobs.read(hash).await? else {
             self.missing += 1;
             return Ok(());
@@ -103,20 +103,6 @@ impl FileSink {
             self.damaged += 1;
         }
         self.progress.add(1);
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl RowSink for FileSink {
-    async fn take(&mut self, _: Table, rows: Vec<Row>) -> Result<(), TransferError> {
-        for row in rows {
-            let Ok(hash) = row.bytes("sha256").try_into() else {
-                continue;
-            };
-            let added = self.add(BlobHash(hash)).await;
-            added.map_err(|error| TransferError::Sink(error.into()))?;
-        }
         Ok(())
     }
 }

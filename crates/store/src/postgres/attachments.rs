@@ -1,6 +1,7 @@
 //! Files of records (CONTRACT 29). Those that wait for their records are `waiting`.
 
 use super::pool::with_timeout;
+use super::records::erased_users::BEGIN_SHARED;
 use super::store::PostgresStore;
 use super::values::{bounded, escaped, exchange_key};
 use super::waiting;
@@ -100,7 +101,7 @@ async fn committed(
     connection: &mut PgConnection,
     new: &NewAttachment,
 ) -> Result<Attached, StoreError> {
-    let mut transaction = connection.begin().await?;
+    let mut transaction = connection.begin_with(BEGIN_SHARED).await?;
     let attached = match &new.to {
         AttachTarget::Record(seq) => attach_to_record(&mut transaction, *seq, new).await?,
         AttachTarget::Exchange(exchange, limits) => {

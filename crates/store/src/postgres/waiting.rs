@@ -8,6 +8,7 @@ use super::values::{bounded, escaped, exchange_key, stage_number};
 use crate::attachments::{Attached, Attachment, WaitingLimits};
 use crate::error::StoreError;
 use crate::exchanges::Exchange;
+use crate::removal::ErasedExchange;
 use crate::sql::attachments::{attachment, findings_json};
 use crate::sql::columns::Columns as _;
 use monitor_model::ApplicationId;
@@ -22,6 +23,8 @@ const WAIT: &str = "
     ON CONFLICT (key, sha256, name) DO NOTHING";
 const WAITS: &str =
     "SELECT * FROM waiting_attachments WHERE key = $1 AND sha256 = $2 AND name = $3";
+const IS_ERASED: &str =
+    "SELECT EXISTS (SELECT FROM erased_users WHERE user_hash = $1 AND application_id = $2)";
 /// Held to the end of the transaction, so that uploads at once do not each see the room that is left for one of them:
 /// "monw" in ASCII, and the application.
 const LOCK_APPLICATION: &str = "SELECT pg_advisory_xact_lock(1836019319, hashtext($1::text))";
@@ -59,6 +62,14 @@ pub(super) async fn wait(
     if let Some(row) = earlier.fetch_optional(&mut *connection).await? {
         let file = Box::new(attachment(&row)?);
         return Ok(Attached::Before { file, waits: true });
+    }
+    let is_erased: bool = sqlx::query_scalar(IS_ERASED)
+        .bind(ErasedExchange::hash(&exchange.id).to_vec())
+        .bind(exchange.application_id.0)
+        .fetch_one(&mut *connection)
+        .await?;
+    if is_erased {
+        return Ok(Attached::Erased);
     }
     let lock = sqlx::query(LOCK_APPLICATION).bind(exchange.application_id.0);
     lock.execute(&mut *connection).await?;

@@ -4,7 +4,7 @@ use super::columns::Columns;
 use crate::attachments::{Attachment, BlobHash, Findings};
 use crate::error::StoreError;
 use crate::records::NewRecord;
-use crate::removal::Erasure;
+use crate::removal::refusing_hash;
 use std::collections::HashSet;
 use uuid::Uuid;
 
@@ -38,7 +38,7 @@ pub(crate) fn findings_json(findings: &Findings) -> Result<String, StoreError> {
     serde_json::to_string(findings).map_err(|_| StoreError::Unreadable("attachment"))
 }
 
-/// Erased users among those of a batch, by the hash of their names.
+/// Erased users and exchanges among those of a batch, by the hashes of their names.
 #[derive(Default)]
 pub(crate) struct ErasedUsers(HashSet<(Vec<u8>, Option<Uuid>)>);
 
@@ -52,12 +52,15 @@ impl ErasedUsers {
         rows.iter().map(user).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether the user of a record was erased.
+    /// Whether the user of a record was erased, or that of its exchange where it names none.
     pub(crate) fn contains(&self, record: &NewRecord) -> bool {
-        let Some(user) = record.user_id.as_deref().filter(|_| !self.0.is_empty()) else {
+        if self.0.is_empty() {
+            return false;
+        }
+        let Some(hash) = refusing_hash(record) else {
             return false;
         };
-        let hash = Erasure::user_hash(user).to_vec();
+        let hash = hash.to_vec();
         let of = |application| self.0.contains(&(hash.clone(), application));
         of(None) || of(Some(record.application_id.0))
     }

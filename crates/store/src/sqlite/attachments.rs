@@ -9,6 +9,7 @@ use crate::attachments::{
 };
 use crate::error::StoreError;
 use crate::exchanges::Exchange;
+use crate::removal::ErasedExchange;
 use crate::sql::attachments::{attachment, findings_json, hash, ticket};
 use crate::sql::columns::Columns as _;
 use async_trait::async_trait;
@@ -41,6 +42,8 @@ const WAIT: &str = "
 const WAITS: &str = "
     SELECT * FROM waiting_attachments
     WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3 AND sha256 = ?4 AND name = ?5";
+const IS_ERASED: &str = "
+    SELECT EXISTS (SELECT 1 FROM erased_users WHERE user_hash = ?1 AND application_id = ?2)";
 const ALL_WAITING: &str = "
     SELECT count(*) AS files, coalesce(sum(iif(kept, size, 0)), 0) AS bytes
     FROM waiting_attachments WHERE application_id = ?1";
@@ -211,6 +214,14 @@ async fn wait(
     if let Some(row) = earlier {
         let file = Box::new(attachment(&row)?);
         return Ok(Attached::Before { file, waits: true });
+    }
+    let is_erased: bool = sqlx::query_scalar(IS_ERASED)
+        .bind(ErasedExchange::hash(&exchange.id).to_vec())
+        .bind(exchange.application_id.0)
+        .fetch_one(&mut *connection)
+        .await?;
+    if is_erased {
+        return Ok(Attached::Erased);
     }
     let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
     let all = all.fetch_one(&mut *connection).await?;

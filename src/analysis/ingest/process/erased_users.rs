@@ -4,7 +4,8 @@
 use super::StoredVerdict;
 use crate::analysis::ingest::measures::StoreTimer;
 use monitor_model::{Warning, WarningCode};
-use monitor_store::{Durable, EarlierRecord, StoreError};
+use monitor_store::{Durable, EarlierRecord, ErasedExchange, NewRecord, RecordRemoval, StoreError};
+use std::sync::Arc;
 
 /// What a verdict says whose record was not stored.
 pub(crate) const NOT_STORED: &str = "this user's records were erased, nothing was stored";
@@ -33,6 +34,7 @@ pub(super) fn verdict_of_insert(
 pub(super) fn durable_of_insert(
     begun: Result<Durable, StoreError>,
     timer: StoreTimer,
+    refused: RefusedExchange,
 ) -> Result<Durable, StoreError> {
     let or_erased = |stored| match stored {
         Err(StoreError::Erased) => Ok(()),
@@ -44,9 +46,41 @@ pub(super) fn durable_of_insert(
             if stored.is_ok() {
                 timer.stored();
             }
-            or_erased(stored)
+            or_erased(refused.erase_if(stored).await)
         })),
-        Err(StoreError::Erased) => Ok(Box::pin(std::future::ready(Ok(())))),
+        Err(StoreError::Erased) => Ok(Box::pin(async move {
+            or_erased(refused.erase_if(Err(StoreError::Erased)).await)
+        })),
         Err(error) => Err(error),
+    }
+}
+
+/// The exchange of a record that names its user. If the record is refused, parts of tool calls and files that name none
+/// have nobody else.
+pub(super) struct RefusedExchange {
+    removal: Arc<dyn RecordRemoval>,
+    exchange: Option<ErasedExchange>,
+}
+
+impl RefusedExchange {
+    pub(super) fn of(record: &NewRecord, removal: &Arc<dyn RecordRemoval>) -> Self {
+        let id = record.exchange_id.as_ref();
+        let exchange = id.filter(|_| record.user_id.is_some());
+        Self {
+            removal: removal.clone(),
+            exchange: exchange.map(|id| ErasedExchange {
+                application_id: record.application_id,
+                id: id.clone(),
+                at_ms: record.created_at_ms,
+            }),
+        }
+    }
+
+    /// Erases the exchange if the store refused the record for its user. If that fails, the record has to be sent again.
+    pub(super) async fn erase_if<T>(&self, stored: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let (Err(StoreError::Erased), Some(exchange)) = (&stored, &self.exchange) {
+            self.removal.erase_exchange(exchange).await?;
+        }
+        stored
     }
 }

@@ -174,11 +174,9 @@ async fn prepare(connection: &mut PgConnection, rows: &[&RecordRow]) -> Result<B
         .await?;
     let numbers: Vec<i64> = found.try_get("numbers")?;
     let applications: Vec<Uuid> = found.try_get("applications")?;
-    let users = rows
-        .iter()
-        .filter_map(|row| row.record().user_id.as_deref());
+    let records = rows.iter().map(|row| row.record());
     let erased = match found.try_get("has_erased_users")? {
-        true => erased_users::erased(connection, users).await?,
+        true => erased_users::erased(connection, records).await?,
         false => ErasedUsers::default(),
     };
     let seqs = rows

@@ -3,17 +3,19 @@
 pub(super) mod cleanup;
 mod delete;
 pub(super) mod erasure;
+mod exchange;
 mod retention;
 mod tombstones;
 pub(super) mod totals;
 
 use super::connect;
 use super::partitions;
+use super::pool::with_timeout;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, RetentionScope,
-    StoredAmount,
+    Erased, ErasedExchange, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun,
+    RetentionScope, StoredAmount,
 };
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
@@ -53,11 +55,20 @@ impl RecordRemoval for PostgresStore {
             return Err(StoreError::Closed);
         }
         let mut connection = self.connector.connect_for_maintenance().await?;
+        exchange::refuse_of_user(&mut connection, erasure).await?;
         let mut transaction = connection.begin().await?;
         let erased = erasure::step(&mut transaction, erasure).await?;
         transaction.commit().await?;
         connect::close(connection).await;
         Ok(erased)
+    }
+
+    async fn erase_exchange(&self, exchange: &ErasedExchange) -> Result<(), StoreError> {
+        let mut pooled = self.pool.acquire().await?;
+        let erased = exchange::erase(pooled.connection(), exchange);
+        with_timeout(async { Ok(erased.await) }).await??;
+        pooled.release();
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::cleanup;
 use super::delete::{Removable, delete_all, delete_attachments, delete_excess};
+use super::exchange;
 use super::totals::Amount;
 use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
@@ -72,6 +73,7 @@ pub(super) async fn enforce(
             by_parts(connection, scope, removed).await?;
             cleanup::clear_before_records(connection).await?;
             traffic::forget(connection, scope.now_ms).await?;
+            exchange::forget(connection, scope.now_ms).await?;
         }
     }
     sqlx::raw_sql(UNLOCK).execute(connection).await?;

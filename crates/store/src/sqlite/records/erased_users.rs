@@ -2,7 +2,8 @@
 
 use crate::attachments::BlobHash;
 use crate::error::StoreError;
-use crate::removal::Erasure;
+use crate::records::NewRecord;
+use crate::removal::refusing_hash;
 use crate::sql::attachments::ErasedUsers;
 use crate::sqlite::values::json_list;
 use sqlx::SqliteConnection;
@@ -12,10 +13,10 @@ const ERASED: &str = "
     SELECT user_hash, application_id FROM erased_users
     WHERE user_hash IN (SELECT unhex(value) FROM json_each(?1))";
 
-/// Which of these users were erased.
-pub(super) async fn erased(
+/// Which users and exchanges of these records were erased.
+pub(super) async fn erased<'r>(
     connection: &mut SqliteConnection,
-    users: impl Iterator<Item = &str>,
+    records: impl Iterator<Item = &'r NewRecord>,
 ) -> Result<ErasedUsers, StoreError> {
     let any: Option<i64> = sqlx::query_scalar("SELECT 1 FROM erased_users LIMIT 1")
         .fetch_optional(&mut *connection)
@@ -23,7 +24,8 @@ pub(super) async fn erased(
     if any.is_none() {
         return Ok(ErasedUsers::default());
     }
-    let hashes = users.map(|user| BlobHash(Erasure::user_hash(user)).to_string());
+    let hashes = records.filter_map(refusing_hash);
+    let hashes = hashes.map(|hash| BlobHash(hash).to_string());
     let found = sqlx::query(ERASED)
         .bind(json_list(hashes))
         .fetch_all(connection)

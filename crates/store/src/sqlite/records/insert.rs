@@ -188,12 +188,12 @@ async fn before(
             }
         }
     }
-    let users = rows.iter().filter_map(|row| row.record.user_id.as_deref());
+    let records = rows.iter().map(|row| &row.record);
     Ok(Before {
         last_seq,
         has_waiting,
         applications,
-        erased: erased_users::erased(connection, users).await?,
+        erased: erased_users::erased(connection, records).await?,
     })
 }
 

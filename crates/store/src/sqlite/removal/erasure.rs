@@ -72,9 +72,7 @@ pub(in crate::sqlite) async fn step_in_schema(
         .bind(json_list(seqs.iter().copied()))
         .fetch_one(&mut *connection)
         .await?;
-    set_overwriting(connection, OVERWRITE_ALL).await?;
-    delete(connection, &seqs).await?;
-    set_overwriting(connection, OVERWRITE_CELLS).await?;
+    delete_and_overwrite(connection, &seqs).await?;
     Ok(Erased {
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
@@ -91,6 +89,16 @@ async fn beside(connection: &mut SqliteConnection, seqs: Vec<i64>) -> Result<Vec
     let found: Vec<i64> = found.fetch_all(connection).await?;
     // Their exchanges are only known as long as the other records are there.
     Ok(if found.is_empty() { seqs } else { found })
+}
+
+/// Deletes records and overwrites their space.
+pub(super) async fn delete_and_overwrite(
+    connection: &mut SqliteConnection,
+    seqs: &[i64],
+) -> Result<(), StoreError> {
+    set_overwriting(connection, OVERWRITE_ALL).await?;
+    delete(connection, seqs).await?;
+    set_overwriting(connection, OVERWRITE_CELLS).await
 }
 
 async fn set_overwriting(

@@ -1,6 +1,7 @@
 //! Removing records: retention, erasure of users, and removed applications.
 
 pub(super) mod erasure;
+mod exchange;
 pub(super) mod retention;
 pub(super) mod tombstones;
 
@@ -9,8 +10,8 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::removal::{
-    Erased, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun, RetentionScope,
-    StoredAmount,
+    Erased, ErasedExchange, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun,
+    RetentionScope, StoredAmount,
 };
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
@@ -44,9 +45,26 @@ impl RecordRemoval for SqliteStore {
         let erasure = erasure.clone();
         self.writer
             .write_and_empty_log(move |connection| {
-                Box::pin(async move { erasure::step(connection, &erasure).await })
+                Box::pin(async move {
+                    exchange::refuse_of_user(connection, &erasure).await?;
+                    erasure::step(connection, &erasure).await
+                })
             })
             .await
+    }
+
+    async fn erase_exchange(&self, exchange: &ErasedExchange) -> Result<(), StoreError> {
+        let exchange = exchange.clone();
+        let erase = self.writer.write(move |connection| {
+            Box::pin(async move { exchange::erase(connection, &exchange).await })
+        });
+        if erase.await? {
+            let empty = self
+                .writer
+                .write_and_empty_log(|_| Box::pin(async { Ok(()) }));
+            empty.await?;
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! only applications above their part lose records (see `fair_parts`). A file created by this version returns free space to
 //! the file system; an older file only reuses it.
 
-use super::delete;
+use super::{delete, exchange};
 use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
 use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
@@ -81,7 +81,13 @@ pub(super) async fn enforce(
 ) -> Result<(), StoreError> {
     match scope.application {
         Some(_) => enforce_own(writer, scope, &mut removed.by_own_limits).await?,
-        None => enforce_whole(writer, scope, removed).await?,
+        None => {
+            enforce_whole(writer, scope, removed).await?;
+            let forget = writer.write(move |connection| {
+                Box::pin(async move { exchange::forget(connection, scope.now_ms).await })
+            });
+            forget.await?;
+        }
     }
     while writer
         .write(|connection| Box::pin(vacuum(connection)))
