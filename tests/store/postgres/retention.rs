@@ -62,6 +62,16 @@ async fn a_day_that_goes_takes_the_bytes_of_its_files_out_of_the_sum() {
         StoredAmount::default()
     );
     assert_eq!(world.store.unlinked_blobs(9).await.unwrap(), [hash]);
+    // As releases did that left them counted.
+    let sql = "UPDATE statistics SET kept_bytes = 7000000 WHERE lane = -1";
+    world.database.execute(sql);
+    insert(&world, 0, "a").await;
+    let before = world.store.stored_amount().await.unwrap();
+    assert!(before.bytes > 7_000_000, "{before:?}");
+    let none = world.store.enforce_retention(None, NONE, now_ms()).await;
+    assert_eq!(none.complete().unwrap().records(), 0);
+    let after = world.store.stored_amount().await.unwrap();
+    assert!(after.records == 1 && after.bytes < 7_000_000, "{after:?}");
 }
 
 /// Counts rows.

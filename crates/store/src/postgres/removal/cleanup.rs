@@ -3,7 +3,7 @@
 
 use super::delete::{Removable, delete_all};
 use crate::error::StoreError;
-use crate::postgres::seq::{first_seq_at, now_ms};
+use crate::postgres::seq::{Day, first_seq_at, now_ms};
 use crate::sql::columns::Columns as _;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -19,6 +19,9 @@ const WATCHED_MS: i64 = 3_600_000;
 const OLDEST: &str = "SELECT created_at_ms FROM records ORDER BY seq LIMIT 1";
 const LEDGER: &str = "DELETE FROM record_ledger WHERE key IN
     (SELECT key FROM record_ledger WHERE seq < $1 LIMIT $2)";
+/// Before the oldest record nothing is stored, whatever an earlier release left counted.
+const AMOUNTS: &str = "UPDATE statistics SET kept_rows = 0, kept_bytes = 0
+    WHERE day < $1 AND (kept_rows <> 0 OR kept_bytes <> 0)";
 /// Left over if a run stopped between dropping a day and deleting its links.
 const LINKS: &str = "DELETE FROM attachments WHERE (seq, sha256, name) IN
     (SELECT seq, sha256, name FROM attachments WHERE seq < $1 LIMIT $2)";
@@ -26,12 +29,14 @@ const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key)
     (SELECT application_id, session_key FROM sessions
      WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries of the ledger, and links of files, that are older than the oldest record.
+/// Removes entries of the ledger, links of files and amounts that are older than the oldest record.
 pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Result<(), StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)
         .await?;
     let oldest = oldest.unwrap_or_else(now_ms).saturating_sub(SETTLED_MS);
+    let query = sqlx::query(AMOUNTS).bind(Day::of(oldest).0);
+    query.execute(&mut *connection).await?;
     for statement in [LEDGER, LINKS] {
         for _ in 0..STEPS {
             let query = sqlx::query(statement).bind(first_seq_at(oldest)).bind(STEP);
