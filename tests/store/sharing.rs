@@ -2,8 +2,8 @@
 
 use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{
-    ApplicationFilter, AuditFilter, Changed, RetentionLimits, SessionFilter, StatisticsFilter,
-    Store, StoreError, TokenChange, TokenHash, TokenId,
+    ApplicationFilter, AuditFilter, Changed, Removed, RetentionLimits, SessionFilter,
+    StatisticsFilter, Store, StoreError, TokenChange, TokenHash, TokenId,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -73,10 +73,7 @@ pub(crate) async fn a_closed_store_says_so(bed: &Bed) {
         store.record(RecordId::random()),
         store.sessions(&sessions()),
         store.statistics(&StatisticsFilter::whole((0, 1))),
-        async {
-            let run = store.enforce_retention(None, RetentionLimits::default(), 0);
-            run.await.complete()
-        },
+        enforced(store),
         store.first_application(),
         store.application(id),
         store.applications(&ApplicationFilter::default()),
@@ -145,4 +142,9 @@ pub(crate) async fn whoever_waits_is_told_of_a_change_made_by_another_store(bed:
     let seen = bed.store.application(bed.application).await.unwrap();
     assert_eq!(seen.unwrap().rules, json!({"name": "other"}));
     other.close().await;
+}
+
+async fn enforced(store: &Arc<dyn Store>) -> Result<Removed, StoreError> {
+    let run = store.enforce_retention(None, RetentionLimits::default(), 0);
+    run.await.complete()
 }
