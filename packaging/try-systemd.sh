@@ -4,9 +4,9 @@
 #   packaging/try-systemd.sh PACKAGE.deb [FOLDER]
 #
 # A start, a call over TLS with a key of the group monitor-tls, reloads that succeed and that are refused,
-# upgrades close after each other, a process that is killed and one that hangs, a stop: each as systemd does
-# it. The system is made by debootstrap in FOLDER, as in try-deb.sh. Needs root, curl, Python 3 and openssl;
-# takes about two minutes.
+# upgrades close after each other, a process that is killed and one that hangs, a restore that is put in service, a
+# stop: each as systemd does it. The system is made by debootstrap in FOLDER, as in try-deb.sh. Needs root, curl,
+# Python 3 and openssl; takes about two minutes.
 set -euo pipefail
 
 package="$(realpath "$1")"
@@ -229,6 +229,25 @@ inside kill -STOP "$(property MainPID)"
 sleep 34
 soon "an answer" answers
 restarts 3
+
+say "back up, restore, and put the restored folder in service"
+folder=/var/lib/private/monitor/all
+monitor_records() {
+  curl -sS --noproxy '*' "http://127.0.0.1:$analysis/records?limit=200" -H "Authorization: Bearer $key" |
+    python3 -c 'import json, sys; print(len(json.load(sys.stdin)["records"]))'
+}
+has_records() {
+  [ "$(monitor_records)" -gt 0 ]
+}
+soon "a record" has_records
+inside systemctl stop monitor
+inside monitor backup /root/backup --config /etc/monitor/all.yaml --data-dir "$folder" >/dev/null
+inside mv "$folder" "$folder.before"
+inside monitor restore /root/backup --config /etc/monitor/all.yaml --data-dir "$folder" >/dev/null
+inside systemctl start monitor || fail "it did not start over the restored folder"
+soon "an answer over the restored folder" answers
+soon "the restored records" has_records
+inside test -L /var/lib/monitor/all || fail "the folder is no link any more"
 
 say "stop"
 inside systemctl stop monitor

@@ -25,6 +25,7 @@ pub(super) enum Action {
     TokenRotate,
     TokenRevoke,
     RecordsErase,
+    RecordsReadmit,
     AccountCreate,
     AccountChange,
     AccountLink,
@@ -34,7 +35,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -44,6 +45,7 @@ impl Action {
         Self::TokenRotate,
         Self::TokenRevoke,
         Self::RecordsErase,
+        Self::RecordsReadmit,
         Self::AccountCreate,
         Self::AccountChange,
         Self::AccountLink,
@@ -63,6 +65,7 @@ impl Action {
             Self::TokenRotate => "token.rotate",
             Self::TokenRevoke => "token.revoke",
             Self::RecordsErase => "records.erase",
+            Self::RecordsReadmit => "records.readmit",
             Self::AccountCreate => "account.create",
             Self::AccountChange => "account.change",
             Self::AccountLink => "account.link",

@@ -23,7 +23,7 @@ pub use reload::LoadSettings;
 pub use scan::{ScanRequest, Summary, scan};
 pub use store::migrate::migrate;
 pub use store::tokens::{create_token, list_tokens, revoke_token, rotate_token};
-pub use store::users::{UserLink, link_user};
+pub use store::users::{UserLink, link_user, readmit_user};
 pub use transfer::{BackupRequest, CopyRequest, RestoreRequest};
 pub use transfer::{backup, check_archive, copy, restore};
 pub(crate) use upgrade::START_DETACHED;

@@ -89,7 +89,7 @@ enum Command {
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Help people who are locked out of the web UI.
+    /// Help people who are locked out of the web UI, and end users who were erased by mistake.
     #[command(subcommand)]
     User(UserCommand),
     /// Inspect the records that wait for the backend, and replay dead letters.

@@ -6,11 +6,14 @@ use super::store::StoreArgs;
 use crate::app;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
+use uuid::Uuid;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
     /// Create a one-time link for a new password and print it once.
     Link(LinkArgs),
+    /// Store records of an erased end user again, such as after a mistyped name; what was erased stays erased.
+    Readmit(ReadmitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -22,9 +25,27 @@ pub(super) struct LinkArgs {
     store: StoreArgs,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct ReadmitArgs {
+    /// Tombstone of the erasure: `tombstone_id` of its receipt, or the target in the audit log.
+    #[arg(value_name = "TOMBSTONE_ID")]
+    tombstone: Uuid,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
 /// Runs the command and prints its result.
 pub(super) fn run(command: UserCommand) -> Result<(), Failure> {
-    let UserCommand::Link(args) = command;
+    match command {
+        UserCommand::Link(args) => link(args),
+        UserCommand::Readmit(args) => {
+            let done = app::readmit_user(&args.store.settings()?, args.tombstone)?;
+            print(format!("{done}\n").as_bytes())
+        }
+    }
+}
+
+fn link(args: LinkArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
     let link = app::link_user(&settings, args.store.role(), &args.name)?;
     if let Some(note) = &link.note {

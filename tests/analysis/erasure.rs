@@ -5,7 +5,7 @@ use crate::attachments::{TEXT, attach, blobs, keep_originals, prompt_of};
 use serde_json::{Value, json};
 use support::api::{analyse, authorised, records};
 use support::request::Request;
-use support::stack::Stack;
+use support::stack::{Folder, Stack};
 use support::{KEY, contains, eventually};
 
 #[test]
@@ -175,4 +175,39 @@ fn the_name_is_gone_from_sessions_that_stay_in_the_embedded_database() {
         Value::Null
     );
     assert!(!keeps(), "the name is still in the file");
+}
+
+#[test]
+fn a_user_who_was_erased_by_mistake_is_stored_again() {
+    let folder = Folder::new();
+    let stack = Stack::all().folder(&folder).start();
+    let receipt = expect(&stack, 200, ("DELETE", "/records?user_id=ana"), Value::Null);
+    assert_eq!(receipt["records"], 0, "nobody has this name");
+    let readmit = |id: &str| {
+        let output = std::process::Command::new(support::monitor())
+            .env_clear()
+            .args(["user", "readmit", id, "--data-dir"])
+            .arg(stack.data_dir())
+            .output()
+            .unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code(), text)
+    };
+    let late = analyse(&stack, "hello", json!({"user_id": "ana"}));
+    assert_eq!(late["warnings"][0]["code"], "user_erased");
+    let id = receipt["tombstone_id"].as_str().unwrap();
+    let (code, said) = readmit(id);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains(id) && said.contains("stored again"), "{said}");
+    analyse(&stack, "hello", json!({"user_id": "ana"}));
+    assert_eq!(records(&stack, "user_id=ana").len(), 1);
+    let audit = stack.analysis("/audit?action=records.readmit", KEY).json();
+    assert_eq!(audit["entries"][0]["target"], id);
+    assert_eq!(audit["entries"][0]["actor"], "command line");
+    let (code, said) = readmit(id);
+    assert_eq!(code, Some(1), "a second time");
+    assert!(
+        said.contains("no erasure has the tombstone") && said.contains("audit log"),
+        "{said}"
+    );
 }

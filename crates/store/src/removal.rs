@@ -242,6 +242,12 @@ pub trait TombstoneStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
     async fn add_tombstone(&self, erasure: &Erasure) -> Result<Uuid, StoreError>;
+
+    /// Removes a tombstone, so that records of its user are stored again; false if there is none with this identifier.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written.
+    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError>;
 }
 
 /// Removal of stored records, in bounded steps.

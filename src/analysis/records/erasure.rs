@@ -51,6 +51,19 @@ impl Records {
         Ok(receipt)
     }
 
+    /// Ends the refusal of an erased user's records. What was erased stays erased.
+    pub(crate) async fn readmit(&self, caller: &Caller, tombstone: Uuid) -> Result<bool, ApiError> {
+        let is_removed = self.tombstones.remove_tombstone(tombstone).await?;
+        if is_removed {
+            let target = Target::Tombstone(tombstone, None);
+            let audit = &self.audit;
+            audit
+                .append(caller, Action::RecordsReadmit, target, json!({}))
+                .await?;
+        }
+        Ok(is_removed)
+    }
+
     async fn erase_id(
         &self,
         caller: &Caller,

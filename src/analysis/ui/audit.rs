@@ -255,6 +255,7 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::TokenRotate => o.token_rotate,
         Action::TokenRevoke => o.token_revoke,
         Action::RecordsErase => o.records_erase,
+        Action::RecordsReadmit => o.records_readmit,
         Action::AccountCreate => o.account_create,
         Action::AccountChange => o.account_change,
         Action::AccountLink => o.account_link,

@@ -3,6 +3,7 @@
 
 use crate::analysis;
 use crate::app::process::runtime::backend_runtime;
+use crate::app::store::copied_away;
 use crate::config::Settings;
 use anyhow::Result;
 
@@ -11,6 +12,7 @@ use anyhow::Result;
 /// # Errors
 /// When the database cannot be opened or written, or is of a later version.
 pub fn migrate(settings: &Settings) -> Result<String> {
+    copied_away::warn(settings);
     let migrated =
         backend_runtime()?.block_on(analysis::migrate(&settings.analysis, &settings.data_dir))?;
     Ok(match migrated.from == migrated.to {

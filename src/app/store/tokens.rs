@@ -1,13 +1,17 @@
 //! `monitor token …`: the same actions as the API's, on the configured store directly and without a
 //! server; the audit log names the command line (CONTRACT 30, 32).
 
-use crate::analysis::{ApiError, Caller, CreatedToken, NewToken, Rotation, Services};
+use crate::analysis::{
+    ApiError, Caller, CreatedToken, NewToken, Rotation, Services, database_file,
+};
 use crate::app::process::runtime::backend_runtime;
 use crate::app::process::start_text;
+use crate::app::store::copied_away;
 use crate::config::Settings;
 use anyhow::Result;
 use monitor_model::ApplicationId;
 use monitor_store::{Token, TokenId};
+use std::path::PathBuf;
 
 /// Tokens read at once.
 const PAGE: u32 = 200;
@@ -76,9 +80,18 @@ pub(crate) fn with_service<T>(
     settings: &Settings,
     work: impl AsyncFnOnce(&Services) -> Result<T, ApiError>,
 ) -> Result<T> {
+    copied_away::warn(settings);
+    let new = new_database(settings);
     let runtime = backend_runtime()?;
     runtime.block_on(async {
         let (services, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
+        if let Some(file) = new {
+            eprintln!(
+                "note: there was no store at {}: a new, empty one was made. A service with another data folder or \
+                 database does not know its keys (--data-dir, --config, STORE_*)",
+                file.display()
+            );
+        }
         if let Some(key) = start_text::new_key(settings, &first) {
             eprintln!("first access key (shown only once): {}", key.expose());
         }
@@ -86,4 +99,10 @@ pub(crate) fn with_service<T>(
         services.shutdown().await;
         Ok(done?)
     })
+}
+
+/// The SQLite file of the configuration, if opening the store is going to make it.
+fn new_database(settings: &Settings) -> Option<PathBuf> {
+    let file = database_file(&settings.analysis, &settings.data_dir);
+    (settings.analysis.store.is_none() && !file.exists()).then_some(file)
 }

@@ -10,6 +10,7 @@ use crate::app::store::tokens::with_service;
 use crate::config::{Role, Settings};
 use anyhow::{Context, Result, ensure};
 use monitor_model::Secret;
+use uuid::Uuid;
 
 /// How to name the installation of a service in a shell.
 const AS_THE_SERVICE: &str = "name the installation as its service does: --config FILE (MONITOR_CONFIG) with --role, \
@@ -60,4 +61,24 @@ pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink
             )
         }),
     })
+}
+
+/// Ends the refusal of an erased user's records; gives what to print.
+///
+/// # Errors
+/// When there is no such tombstone, or the store cannot be opened or written.
+pub fn readmit_user(settings: &Settings, tombstone: Uuid) -> Result<String> {
+    let is_removed = with_service(settings, async |services| {
+        services
+            .records
+            .readmit(&Caller::command_line(), tombstone)
+            .await
+    })?;
+    ensure!(
+        is_removed,
+        "no erasure has the tombstone {tombstone}: its receipt (tombstone_id) and the audit log (records.erase) name it"
+    );
+    Ok(format!(
+        "tombstone {tombstone} removed: records of this user are stored again; what was erased stays erased"
+    ))
 }

@@ -8,10 +8,11 @@ use super::file_list::FileList;
 use super::moment::{moment, now_ms};
 use super::place::PartialFile;
 use super::sinks::{ArchiveSink, FileSink};
-use super::source;
+use super::source::{self, files_name, store_name};
 use super::staged_spool::StagedSpool;
 use crate::analysis::open_blobs;
 use crate::app::process::runtime::backend_runtime;
+use crate::app::store::copied_away;
 use crate::config::key_file::{self, FileKey, Owners};
 use crate::config::{Role, Settings};
 use anyhow::{Context, Result, anyhow};
@@ -37,6 +38,7 @@ pub struct BackupRequest {
 /// # Errors
 /// When something cannot be read or written, or the archive does not hold what was written. Then there is none.
 pub fn backup(settings: &Settings, role: Role, request: &BackupRequest) -> Result<String> {
+    copied_away::warn(settings);
     let key = read_key(request.key_file.as_deref(), &settings.data_dir)?;
     let (partial, file) = PartialFile::begin(&request.file)?;
     let spool = match role == Role::All && !request.erasures_only {
@@ -140,9 +142,16 @@ impl Written {
     ) -> String {
         let (file, at) = (request.file.display(), moment(self.at_ms));
         let mut text = format!(
-            "{file} written and checked\n{}snapshot at: {at}\n",
-            self.counts
+            "{file} written and checked\nstore: {}\n",
+            store_name(settings)
         );
+        if !request.erasures_only {
+            let _ = writeln!(text, "files from: {}", files_name(settings));
+        }
+        if spool.is_some() {
+            let _ = writeln!(text, "spool: {}", settings.spool_dir().display());
+        }
+        let _ = write!(text, "{}snapshot at: {at}\n", self.counts);
         if let Some(StagedSpool { copied, .. }) = spool {
             let _ = writeln!(text, "records that wait in the spool: {}", copied.records);
         }

@@ -3,18 +3,21 @@
 
 use super::filling::Filling;
 use super::moment::{moment, now_ms};
-use super::place::exists;
+use super::place::{Published, exists, give_to_owner, give_to_owner_of};
+use super::source::{files_name, store_name};
 use super::target_files::TargetFiles;
-use crate::analysis::{blobs_folder, database_file};
+use crate::analysis::{blobs_folder, database_file, open_blobs};
 use crate::app::process::runtime::backend_runtime;
+use crate::app::store::copied_away;
 use crate::config::{BlobPlace, Settings};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use monitor_store::{
-    BlobHash, BlobStore, PostgresStore, Row, RowSink, SqliteStore, StoreReader, Table,
+    BlobHash, BlobStore, PostgresStore, Row, RowSink, SqliteStore, StoreReader, StoreWriter, Table,
     TransferError,
 };
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What to copy.
@@ -22,6 +25,8 @@ use std::path::{Path, PathBuf};
 pub struct CopyRequest {
     /// The SQLite file; None: that of the data folder.
     pub from: Option<PathBuf>,
+    /// The folder of its files; None: `blobs` beside it.
+    pub files: Option<PathBuf>,
 }
 
 /// Copies a SQLite file into the configured PostgreSQL database; gives what to print. A running server goes on, and
@@ -45,19 +50,21 @@ pub fn copy(settings: &Settings, request: &CopyRequest) -> Result<String> {
         "there is no SQLite file {}: name it with --from",
         from.display()
     );
-    let files = source_files(settings, &from);
+    let files = SourceFiles::find(settings, &from, request.files.as_deref())?;
     backend_runtime()?.block_on(async {
         let at_ms = now_ms();
         let mut reader = SqliteStore::reader(&from).await?;
+        files.check(settings, &mut *reader).await?;
         let writer = PostgresStore::writer(store, PostgresStore::SCHEMA).await?;
         let mut filling = Filling::new(writer, Vec::new(), false);
-        let copied = copy_all(settings, &mut *reader, &mut filling, files.as_deref()).await;
+        let copied = copy_all(settings, &mut *reader, &mut filling, &files).await;
         reader.close().await;
         let writer = filling.into_writer();
         match copied {
             Ok(copied) => {
-                writer.finish().await?;
-                Ok(copied.text(&from, at_ms))
+                let summary = copied.summary;
+                copied.publish(settings, writer).await?;
+                Ok(summary.text(settings, &from, at_ms))
             }
             Err(error) => {
                 writer.abort().await;
@@ -67,40 +74,162 @@ pub fn copy(settings: &Settings, request: &CopyRequest) -> Result<String> {
     })
 }
 
-/// The folder of the source's files, if they have to be copied: beside the SQLite file, and not where the
-/// configuration has them.
-fn source_files(settings: &Settings, from: &Path) -> Option<PathBuf> {
-    let folder = from.parent()?.join("blobs");
-    let target = blobs_folder(&settings.analysis, &settings.data_dir);
+/// Where the bytes of the source's files are.
+enum SourceFiles {
+    /// Where the configuration has them.
+    InPlace,
+    /// In this folder, from which they are copied.
+    Folder(PathBuf),
+    /// In no folder that is known: not in this one, which was looked for.
+    Unknown(PathBuf),
+}
+
+impl SourceFiles {
+    fn find(settings: &Settings, from: &Path, named: Option<&Path>) -> Result<Self> {
+        let beside = || from.parent().unwrap_or(Path::new(".")).join("blobs");
+        let folder = named.map_or_else(beside, Path::to_owned);
+        let target = blobs_folder(&settings.analysis, &settings.data_dir);
+        let is_bucket = matches!(settings.analysis.blobs, Some(BlobPlace::Bucket { .. }));
+        let same = |one: &Path, other: &Path| match (one.canonicalize(), other.canonicalize()) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => one == other,
+        };
+        Ok(match folder.is_dir() {
+            _ if !is_bucket && same(&folder, &target) => Self::InPlace,
+            true => Self::Folder(folder),
+            false if named.is_some() => bail!("--files: {} is no folder", folder.display()),
+            false => Self::Unknown(folder),
+        })
+    }
+
+    /// Before anything is written: whether the files of the store can be where nobody says they are.
+    async fn check(&self, settings: &Settings, reader: &mut dyn StoreReader) -> Result<()> {
+        let Self::Unknown(folder) = self else {
+            return Ok(());
+        };
+        let found = look_for_files(settings, reader).await?;
+        ensure!(
+            found.missing == 0,
+            "{} files of the store are neither in {} nor in {}: name the folder that has them with --files (an empty \
+             one to go without them)",
+            found.missing,
+            folder.display(),
+            files_name(settings)
+        );
+        Ok(())
+    }
+}
+
+/// Looks which files of the store are where the configuration has them.
+async fn look_for_files(settings: &Settings, reader: &mut dyn StoreReader) -> Result<FileCounts> {
     let is_bucket = matches!(settings.analysis.blobs, Some(BlobPlace::Bucket { .. }));
-    let same = |one: &Path, other: &Path| match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => one == other,
+    let folder = blobs_folder(&settings.analysis, &settings.data_dir);
+    // A folder that is not there is not made: it would be this user's, and not the service's.
+    let target = (is_bucket || folder.is_dir())
+        .then(|| open_blobs(&settings.analysis, &settings.data_dir))
+        .transpose()?;
+    let mut sink = LookingSink {
+        target,
+        counts: FileCounts::default(),
     };
-    let is_elsewhere = is_bucket || !same(&folder, &target);
-    (folder.is_dir() && is_elsewhere).then_some(folder)
+    reader.read(Table::Blobs, &mut sink).await?;
+    Ok(sink.counts)
+}
+
+/// Files that are there, that are not, and whose bytes have another hash than their name says.
+#[derive(Clone, Copy, Debug, Default)]
+struct FileCounts {
+    found: u64,
+    missing: u64,
+    damaged: u64,
 }
 
 /// What was copied.
-struct Copied {
+#[derive(Clone, Copy)]
+struct Summary {
     records: u64,
-    files: Option<u64>,
-    missing: u64,
+    files: FileCounts,
+    has_moved_files: bool,
+}
+
+impl Summary {
+    fn text(&self, settings: &Settings, from: &Path, at_ms: i64) -> String {
+        let FileCounts {
+            found,
+            missing,
+            damaged,
+        } = self.files;
+        let (place, target) = (files_name(settings), store_name(settings));
+        let mut text = format!(
+            "{} copied and checked\nstore: {target}\nrecords: {}\n",
+            from.display(),
+            self.records
+        );
+        let _ = match self.has_moved_files {
+            false => writeln!(
+                text,
+                "files stay where they are, in {place}: {found} (missing: {missing})"
+            ),
+            true => writeln!(
+                text,
+                "files: {found} in {place} (missing: {missing}, damaged: {damaged})"
+            ),
+        };
+        let at = moment(at_ms);
+        let _ = writeln!(
+            text,
+            "snapshot at: {at}\nnote: what was stored since then is not in it"
+        );
+        if missing + damaged > 0 {
+            let _ = writeln!(
+                text,
+                "note: {missing} files were missing and {damaged} were damaged where they came from; downloads of them \
+                 fail"
+            );
+        }
+        let noted = copied_away::leave_note(from, &target, &at);
+        let noted = noted.and_then(|note| give_to_owner_of(from, &note));
+        if let Err(error) = noted {
+            let _ = writeln!(
+                text,
+                "note: where it went cannot be noted beside {}: {error}",
+                from.display()
+            );
+        }
+        text
+    }
+}
+
+/// A copy whose files have no names yet.
+struct Copied {
+    summary: Summary,
+    files: Option<TargetFiles>,
 }
 
 impl Copied {
-    fn text(&self, from: &Path, at_ms: i64) -> String {
-        let files = match self.files {
-            None => "files stay where they are".to_owned(),
-            Some(count) => format!("files: {count} (missing: {})", self.missing),
-        };
-        format!(
-            "{} copied and checked\nrecords: {}\n{files}\nsnapshot at: {}\nnote: what was stored since then is \
-             not in it\n",
-            from.display(),
-            self.records,
-            moment(at_ms)
-        )
+    /// Gives the files their place, then makes the database a store. If it does not become one, the files go again.
+    async fn publish(self, settings: &Settings, mut writer: Box<dyn StoreWriter>) -> Result<()> {
+        let completed = writer.complete().await.map_err(Error::from);
+        let completed = completed.and_then(|()| {
+            let mut published = Published::default();
+            if let Some(files) = self.files {
+                give_to_owner(&settings.data_dir, &[files.path().to_owned()])?;
+                let placed = files.publish(settings);
+                published.add(placed.context("the files cannot be put in their place")?);
+            }
+            Ok(published)
+        });
+        match completed {
+            Ok(published) => {
+                // A connection that breaks now leaves open whether the database is a store.
+                published.keep();
+                Ok(writer.finish().await?)
+            }
+            Err(error) => {
+                writer.abort().await;
+                Err(error)
+            }
+        }
     }
 }
 
@@ -108,34 +237,72 @@ async fn copy_all(
     settings: &Settings,
     reader: &mut dyn StoreReader,
     filling: &mut Filling,
-    files: Option<&Path>,
+    files: &SourceFiles,
 ) -> Result<Copied> {
     for table in Table::ALL {
         let mut sink = FillingSink(filling);
         reader.read(table, &mut sink).await?;
     }
     let filled = filling.settle().await?;
-    let mut copied = Copied {
-        records: filled.records - filled.erased.records,
-        files: None,
+    let records = filled.records - filled.erased.records;
+    let SourceFiles::Folder(folder) = files else {
+        let summary = Summary {
+            records,
+            files: look_for_files(settings, reader).await?,
+            has_moved_files: false,
+        };
+        return Ok(Copied {
+            summary,
+            files: None,
+        });
+    };
+    let mut sink = CopySink {
+        from: BlobStore::local(folder)?,
+        to: TargetFiles::begin(settings)?,
         missing: 0,
     };
-    if let Some(folder) = files {
-        let from = BlobStore::local(folder)?;
-        let to = TargetFiles::begin(settings)?;
-        let mut sink = CopySink {
-            from,
-            to,
-            missing: 0,
-        };
-        reader.read(Table::Blobs, &mut sink).await?;
-        copied.missing = sink.missing;
-        copied.files = Some(sink.to.kept);
-        sink.to
-            .publish(settings)
-            .context("the files cannot be put in their place")?;
+    reader.read(Table::Blobs, &mut sink).await?;
+    let summary = Summary {
+        records,
+        files: FileCounts {
+            found: sink.to.kept,
+            missing: sink.missing,
+            damaged: sink.to.damaged,
+        },
+        has_moved_files: true,
+    };
+    Ok(Copied {
+        summary,
+        files: Some(sink.to),
+    })
+}
+
+/// Counts which files of rows are there.
+struct LookingSink {
+    target: Option<BlobStore>,
+    counts: FileCounts,
+}
+
+#[async_trait]
+impl RowSink for LookingSink {
+    async fn take(&mut self, _: Table, rows: Vec<Row>) -> Result<(), TransferError> {
+        for hash in rows.iter().filter_map(file_of) {
+            let found = match &self.target {
+                Some(target) => target.read(hash).await,
+                None => Ok(None),
+            };
+            match found.map_err(|error| TransferError::Sink(error.into()))? {
+                Some(_) => self.counts.found += 1,
+                None => self.counts.missing += 1,
+            }
+        }
+        Ok(())
     }
-    Ok(copied)
+}
+
+/// The file of a row.
+fn file_of(row: &Row) -> Option<BlobHash> {
+    row.bytes("sha256").try_into().map(BlobHash).ok()
 }
 
 struct FillingSink<'f>(&'f mut Filling);
@@ -171,11 +338,8 @@ impl CopySink {
 #[async_trait]
 impl RowSink for CopySink {
     async fn take(&mut self, _: Table, rows: Vec<Row>) -> Result<(), TransferError> {
-        for row in rows {
-            let Ok(hash) = row.bytes("sha256").try_into() else {
-                continue;
-            };
-            let copied = self.copy(BlobHash(hash)).await;
+        for hash in rows.iter().filter_map(file_of) {
+            let copied = self.copy(hash).await;
             copied.map_err(|error| TransferError::Sink(error.into()))?;
         }
         Ok(())

@@ -12,6 +12,7 @@ mod moment;
 mod place;
 mod progress;
 mod restore;
+mod restore_summary;
 mod sinks;
 mod source;
 mod staged_spool;

@@ -1,12 +1,18 @@
 //! Files and folders that are no good before they are whole: they are made beside their place, and get its name last.
+//! What is beside it may be somebody else's: only what carries our mark is emptied or removed.
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, lchown};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown,
+};
 use std::path::{Path, PathBuf};
+
+/// Ends the name of the file that marks a folder beside its place as ours.
+const MARK: &str = ".unfinished";
 
 /// A path beside another: the same name and a suffix.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -65,19 +71,15 @@ impl PartialFile {
             "{shown} exists and is not written over: name another file, or remove this one"
         );
         let path = beside(name, ".partial");
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path);
-        let file = opened.with_context(|| format!("{} cannot be written", path.display()))?;
+        let file = open_partial(&path)?;
         ensure!(
             flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok(),
             "{} is being written by another process: wait for it, or name another file",
             path.display()
         );
+        if !is_at(&file, &path)? {
+            return Self::begin(name);
+        }
         // What an interrupted process left.
         file.set_len(0)?;
         let lock = Some(file.try_clone()?);
@@ -107,6 +109,33 @@ impl Drop for PartialFile {
     }
 }
 
+/// Opens a file that this user alone may read and write, and that is no link. It keeps its content.
+fn open_partial(path: &Path) -> Result<File> {
+    let shown = path.display();
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(path);
+    let file = opened.with_context(|| format!("{shown} cannot be written"))?;
+    let about = file.metadata()?;
+    ensure!(
+        about.is_file() && about.uid() == rustix::process::geteuid().as_raw(),
+        "{shown} belongs to another user: name another file, or remove this one"
+    );
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// Whether this file still has this name: whoever had the lock before may have given it another one.
+fn is_at(file: &File, path: &Path) -> Result<bool> {
+    let (own, found) = (file.metadata()?, path.symlink_metadata());
+    Ok(found.is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino())))
+}
+
 /// A folder that is being filled beside its place, for its owner alone. It is removed unless it was published.
 pub(super) struct PartialFolder {
     path: PathBuf,
@@ -115,9 +144,23 @@ pub(super) struct PartialFolder {
 
 impl PartialFolder {
     /// Begins a folder; what an interrupted process left of it is removed.
+    ///
+    /// # Errors
+    /// When its name is taken by something that no process of this program left.
     pub(super) fn begin(name: &Path, suffix: &str) -> Result<Self> {
         let path = beside(name, suffix);
+        let mark = beside(&path, MARK);
+        ensure!(
+            !exists(&path) || exists(&mark) || std::fs::remove_dir(&path).is_ok(),
+            "{} is in the way and was not left by an interrupted command: move it away, or name another place",
+            path.display()
+        );
         remove_all(&path)?;
+        if let Some(folder) = path.parent() {
+            make_private(folder)?;
+        }
+        let marked = open_partial(&mark).and_then(|mark| Ok(mark.sync_all()?));
+        marked.with_context(|| format!("{} cannot be written", mark.display()))?;
         make_private(&path)?;
         Ok(Self {
             path,
@@ -134,6 +177,7 @@ impl PartialFolder {
     pub(super) fn publish(mut self) -> Result<PathBuf> {
         remove_empty(&self.name)?;
         publish(&self.path, &self.name)?;
+        remove_mark(&self.path);
         self.path = PathBuf::new();
         Ok(std::mem::take(&mut self.name))
     }
@@ -143,6 +187,37 @@ impl Drop for PartialFolder {
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
             let _ = std::fs::remove_dir_all(&self.path);
+            if !exists(&self.path) {
+                remove_mark(&self.path);
+            }
+        }
+    }
+}
+
+fn remove_mark(folder: &Path) {
+    // One that stays says no more than that a command was interrupted.
+    let _ = std::fs::remove_file(beside(folder, MARK));
+}
+
+/// Folders that have their names already. They are removed again unless everything that belongs to them has its own.
+#[derive(Default)]
+pub(super) struct Published(Vec<PathBuf>);
+
+impl Published {
+    pub(super) fn add(&mut self, folder: Option<PathBuf>) {
+        self.0.extend(folder);
+    }
+
+    /// Everything is in its place.
+    pub(super) fn keep(mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Published {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
@@ -202,6 +277,15 @@ pub(super) fn give_to_owner(folder: &Path, made: &[PathBuf]) -> Result<()> {
         .try_for_each(|path| give(path, about.uid(), about.gid()))
 }
 
+/// The same for one file that was made beside another.
+pub(super) fn give_to_owner_of(neighbor: &Path, made: &Path) -> std::io::Result<()> {
+    let about = neighbor.metadata()?;
+    match rustix::process::geteuid().is_root() {
+        true => lchown(made, Some(about.uid()), Some(about.gid())),
+        false => Ok(()),
+    }
+}
+
 fn give(path: &Path, user: u32, group: u32) -> Result<()> {
     let given = lchown(path, Some(user), Some(group));
     given.with_context(|| format!("{} cannot be given to user {user}", path.display()))?;
@@ -226,44 +310,4 @@ pub(super) fn lock_data_folder(data_dir: &Path) -> Result<File> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use std::io::Write as _;
-    use support::stack::Folder;
-
-    #[test]
-    fn a_file_has_its_name_only_once_it_is_whole() {
-        let folder = Folder::new();
-        let name = folder.path().join("backup");
-        let (partial, mut file) = PartialFile::begin(&name).unwrap();
-        file.write_all(b"half").unwrap();
-        let second = PartialFile::begin(&name).map(drop).unwrap_err().to_string();
-        assert!(second.contains("another process"), "{second}");
-        drop(partial);
-        assert!(first_file(folder.path()).unwrap().is_none());
-        std::fs::write(beside(&name, ".partial"), "what a killed process left").unwrap();
-        let (partial, mut file) = PartialFile::begin(&name).unwrap();
-        file.write_all(b"whole").unwrap();
-        partial.publish().unwrap();
-        assert_eq!(std::fs::read(&name).unwrap(), b"whole");
-        let again = PartialFile::begin(&name).map(drop).unwrap_err().to_string();
-        assert!(again.contains("not written over"), "{again}");
-    }
-
-    #[test]
-    fn nothing_is_published_over_something() {
-        let folder = Folder::new();
-        let name = folder.path().join("blobs");
-        let partial = PartialFolder::begin(&name, ".restoring").unwrap();
-        std::fs::write(partial.path().join("a"), "1").unwrap();
-        std::fs::create_dir_all(name.join("empty")).unwrap();
-        partial.publish().unwrap();
-        assert_eq!(std::fs::read(name.join("a")).unwrap(), b"1");
-        let partial = PartialFolder::begin(&name, ".restoring").unwrap();
-        let path = partial.path().to_owned();
-        assert!(partial.publish().is_err());
-        assert!(!exists(&path), "what is not published goes");
-        assert_eq!(std::fs::read(name.join("a")).unwrap(), b"1");
-    }
-}
+mod tests;

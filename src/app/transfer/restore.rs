@@ -1,24 +1,25 @@
 //! `monitor restore`: an archive becomes the store, the files and the spool of the configuration, all of which have to
 //! be empty. Everything is made beside its place; the database gets its name, or its schema version, last.
 
-use super::archive::manifest::{About, Content, Counts};
+use super::archive::manifest::{About, Content};
 use super::archive::reader::{ArchiveReader, Part};
 use super::backup::read_key;
 use super::erasures;
 use super::filling::{Filled, Filling};
 use super::moment::moment;
 use super::place::{
-    PartialFolder, beside, exists, first_file, give_to_owner, lock_data_folder, make_private,
-    publish,
+    PartialFolder, Published, beside, exists, first_file, give_to_owner, lock_data_folder,
+    make_private, publish,
 };
+use super::restore_summary::Summary;
 use super::target_files::TargetFiles;
 use crate::analysis::database_file;
 use crate::app::process::runtime::backend_runtime;
+use crate::app::store::copied_away;
 use crate::config::{Role, Settings};
 use crate::spool;
 use anyhow::{Context, Result, bail, ensure};
 use monitor_store::{BlobHash, PostgresStore, SqliteStore, StoreWriter};
-use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -90,17 +91,25 @@ pub fn restore(settings: &Settings, role: Role, request: &RestoreRequest) -> Res
         filled: None,
         takes_file: false,
     };
-    let read = archive.read(|part| restoring.take(part));
-    match read.and_then(|counts| restoring.settle().map(|()| counts)) {
-        Ok(counts) => restoring.finish(settings, &target.database, &counts, request),
+    let read = archive
+        .read(|part| restoring.take(part))
+        .and_then(|counts| {
+            restoring.complete(settings, target.database.as_ref())?;
+            Ok(counts)
+        });
+    let restored = match read {
+        Ok(counts) => restoring
+            .publish(settings, target.database.as_ref())
+            .map(|summary| summary.text(settings, &counts, request)),
         Err(error) => {
             restoring.abort();
-            if let Some(partial) = &target.database {
-                remove_database(&partial.partial);
-            }
             Err(error)
         }
+    };
+    if let (Err(_), Some(database)) = (&restored, &target.database) {
+        remove_database(&database.partial);
     }
+    restored
 }
 
 /// The schema to restore into.
@@ -110,13 +119,12 @@ struct TargetSchema {
 }
 
 fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
-    let known = known_schema(settings);
+    let (oldest, known) = (oldest_schema(settings), known_schema(settings));
     let version = asked.unwrap_or(known);
     ensure!(
-        version == known || version == known - 1,
-        "--schema {version}: this program restores into schema {known} and the one before, {}; for another one use the \
-         program of that version",
-        known - 1
+        (oldest..=known).contains(&version),
+        "--schema {version}: this program restores into the schemas from {oldest}, that of version 4.1.0, to {known}; \
+         for a later one use the program of that version"
     );
     Ok(TargetSchema {
         version,
@@ -125,7 +133,15 @@ fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
 }
 
 /// The schema of this program.
-fn known_schema(settings: &Settings) -> i64 {
+fn oldest_schema(settings: &Settings) -> i64 {
+    match settings.analysis.store {
+        Some(_) => PostgresStore::OLDEST_SCHEMA,
+        None => SqliteStore::OLDEST_SCHEMA,
+    }
+}
+
+/// The schema of this program.
+pub(super) fn known_schema(settings: &Settings) -> i64 {
     match settings.analysis.store {
         Some(_) => PostgresStore::SCHEMA,
         None => SqliteStore::SCHEMA,
@@ -295,101 +311,60 @@ impl Restoring {
         Ok(())
     }
 
-    fn finish(
-        mut self,
-        settings: &Settings,
-        database: &Option<DatabaseFile>,
-        counts: &Counts,
-        request: &RestoreRequest,
-    ) -> Result<String> {
+    /// Everything that can fail, a full disk included: after it, only names are given.
+    fn complete(&mut self, settings: &Settings, database: Option<&DatabaseFile>) -> Result<()> {
+        self.settle()?;
         self.runtime.block_on(self.files.end_file())?;
-        let mut made = Vec::new();
-        let (kept, damaged) = (self.files.kept, self.files.damaged);
-        made.extend(self.files.publish(settings)?);
-        if let Some(spool) = self.spool {
-            made.push(spool.publish()?);
-        }
-        self.runtime.block_on(self.filling.into_writer().finish())?;
-        if let Some(database) = database {
-            made.push(database.partial.clone());
-        }
-        give_to_owner(&settings.data_dir, &made)?;
-        if let Some(DatabaseFile { name, partial }) = database {
-            publish(partial, name)?;
-        }
-        let filled = self.filled.unwrap_or_default();
+        self.runtime.block_on(self.filling.writer().complete())?;
+        let mut made = vec![self.files.path().to_owned()];
+        made.extend(self.spool.iter().map(|spool| spool.path().to_owned()));
+        made.extend(database.map(|database| database.partial.clone()));
+        give_to_owner(&settings.data_dir, &made)
+    }
+
+    /// Gives everything its name, the database last. What has its name when something fails loses it again.
+    fn publish(self, settings: &Settings, database: Option<&DatabaseFile>) -> Result<Summary> {
         let summary = Summary {
             about: self.about,
-            filled,
-            kept,
-            damaged,
+            filled: self.filled.unwrap_or_default(),
+            kept: self.files.kept,
+            damaged: self.files.damaged,
             keys: self.keys,
         };
-        Ok(summary.text(settings, counts, request))
+        let mut published = Published::default();
+        published.add(self.files.publish(settings)?);
+        if let Some(spool) = self.spool {
+            published.add(Some(spool.publish()?));
+        }
+        let finished = self.runtime.block_on(self.filling.into_writer().finish());
+        match database {
+            Some(DatabaseFile { name, partial }) => {
+                finished?;
+                let named = publish(partial, name);
+                if !exists(partial) {
+                    // Whatever was copied away had this name before.
+                    let _ = std::fs::remove_file(copied_away::note_of(name));
+                    published.keep();
+                }
+                named?;
+            }
+            // A connection that breaks now leaves open whether the database is a store.
+            None => {
+                let kept = published.keep();
+                let kept = kept.iter().map(|path| path.display().to_string());
+                let kept = kept.collect::<Vec<_>>().join(" and ");
+                finished.with_context(|| {
+                    format!(
+                        "the database may be unfinished; if no server opens it, drop it, and before the next \
+                         restore remove what is in its place: {kept}"
+                    )
+                })?;
+            }
+        }
+        Ok(summary)
     }
 
     fn abort(self) {
         self.runtime.block_on(self.filling.into_writer().abort());
-    }
-}
-
-/// What was restored.
-struct Summary {
-    about: Option<About>,
-    filled: Filled,
-    kept: u64,
-    damaged: u64,
-    keys: Vec<PathBuf>,
-}
-
-impl Summary {
-    fn text(&self, settings: &Settings, counts: &Counts, request: &RestoreRequest) -> String {
-        let mut text = format!("{} restored and checked\n", request.file.display());
-        let _ = write!(text, "{}", counts.rows_shown());
-        let _ = writeln!(text, "files: {}", self.kept);
-        let _ = writeln!(text, "files of the spool: {}", counts.spool_files);
-        let Filled {
-            erased,
-            tombstones,
-            left_out,
-            ..
-        } = self.filled;
-        let _ = writeln!(
-            text,
-            "erasures done again: {} records, {} files of records ({tombstones} tombstones)",
-            erased.records, erased.attachments
-        );
-        if left_out > 0 {
-            let _ = writeln!(
-                text,
-                "note: {left_out} parts of tool calls that name no user are left out: this schema has no exchanges, so \
-                 that an erasure of their exchange's user would not find them; a restore into schema {} has them",
-                known_schema(settings)
-            );
-        }
-        if self.damaged > 0 {
-            let _ = writeln!(
-                text,
-                "note: {} files were damaged before the backup and are left out",
-                self.damaged
-            );
-        }
-        for key in &self.keys {
-            let path = settings.spool_dir().join(key);
-            let _ = writeln!(
-                text,
-                "key of the spool: {} (move it to where spool.encryption names it)",
-                path.display()
-            );
-        }
-        if let Some(about) = &self.about {
-            let _ = writeln!(
-                text,
-                "snapshot at: {}\nnote: erasures, revoked access keys and changes since then are not in it; repeat \
-                 erasures that no --erasures archive knows (docs/operations.md, \"Backup and restore\")",
-                moment(about.at_ms)
-            );
-        }
-        text
     }
 }

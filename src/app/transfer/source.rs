@@ -1,7 +1,7 @@
-//! What a backup reads: the store of the configuration, or the file of an embedded one.
+//! The store of the configuration: a snapshot of it, and how a summary names it with its files.
 
-use crate::analysis::database_file;
-use crate::config::Settings;
+use crate::analysis::{blobs_folder, database_file};
+use crate::config::{BlobPlace, Settings};
 use anyhow::{Result, ensure};
 use monitor_store::{PostgresStore, SqliteStore, StoreReader};
 
@@ -20,4 +20,32 @@ pub(super) async fn open(settings: &Settings) -> Result<Box<dyn StoreReader>> {
             SqliteStore::reader(&file).await?
         }
     })
+}
+
+/// The configured store as a person knows it.
+pub(super) fn store_name(settings: &Settings) -> String {
+    match &settings.analysis.store {
+        Some(store) => format!(
+            "the database {} of PostgreSQL at {}:{}",
+            store.db, store.host, store.port
+        ),
+        None => {
+            let file = database_file(&settings.analysis, &settings.data_dir);
+            format!("the SQLite file {}", file.display())
+        }
+    }
+}
+
+/// Where the configured store has its files.
+pub(super) fn files_name(settings: &Settings) -> String {
+    match &settings.analysis.blobs {
+        Some(BlobPlace::Bucket { name, prefix }) if prefix.is_empty() => {
+            format!("the bucket {name}")
+        }
+        Some(BlobPlace::Bucket { name, prefix }) => format!("the bucket {name}, under {prefix}/"),
+        None | Some(BlobPlace::Folder(_)) => {
+            let folder = blobs_folder(&settings.analysis, &settings.data_dir);
+            folder.display().to_string()
+        }
+    }
 }

@@ -37,14 +37,11 @@ impl StagedSpool {
         let staged = PartialFolder::begin(file, ".spool")?;
         make_private(staged.path())?;
         let configured = SpoolFolder::new(base.clone(), Arc::new(keys));
-        let mut copied = CopiedSpool::default();
-        for folder in spool::existing_folders(&configured) {
-            let one = spool::copy_owed(&configured.sibling(&folder), staged.path());
-            let one = one.with_context(unusable)?;
-            copied.records += one.records;
-            copied.letter_files += one.letter_files;
-            copied.unreadable += one.unreadable;
-        }
+        let folders = || {
+            let found = spool::existing_folders(&configured).into_iter();
+            found.map(|folder| configured.sibling(&folder))
+        };
+        let copied = spool::copy_owed(folders, staged.path()).with_context(unusable)?;
         Ok(Self {
             folder: staged,
             copied,

@@ -6,7 +6,7 @@ use crate::config::{BlobPlace, Settings};
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use monitor_store::{BlobHash, BlobStore, Upload};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The files of a store that is being filled.
 pub(super) struct TargetFiles {
@@ -80,6 +80,11 @@ impl TargetFiles {
         }
         self.store.discard(&received).await;
         Ok(())
+    }
+
+    /// The folder that is being filled.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Puts the folder in its place; None with a bucket, where everything is in its place already.

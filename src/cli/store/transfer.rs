@@ -33,7 +33,7 @@ pub(crate) struct RestoreArgs {
     /// A later archive whose erasures are done again; may be repeated.
     #[arg(long, value_name = "FILE")]
     erasures: Vec<PathBuf>,
-    /// Restore into this version of the schema, for the program of one version before.
+    /// Restore into this version of the schema, for a program of before; 11 is that of version 4.1.0.
     #[arg(long, value_name = "VERSION")]
     schema: Option<i64>,
     /// Read the archive to its end, print what is in it, and restore nothing.
@@ -49,6 +49,9 @@ pub(crate) struct CopyArgs {
     /// The SQLite file to copy [default: monitor.db in the data folder].
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// The folder of its attached files, if analysis.blobs named one [default: blobs beside the SQLite file].
+    #[arg(long, value_name = "DIR")]
+    files: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -85,6 +88,9 @@ pub(crate) fn restore(args: RestoreArgs) -> Result<(), Failure> {
 /// Copies a SQLite file into PostgreSQL.
 pub(crate) fn copy(args: CopyArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
-    let request = CopyRequest { from: args.from };
+    let request = CopyRequest {
+        from: args.from,
+        files: args.files,
+    };
     print(app::copy(&settings, &request)?.as_bytes())
 }

@@ -8,7 +8,7 @@ use super::segments;
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::{ack_log, dead_letter, segment};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
@@ -35,61 +35,129 @@ pub fn is_copy(name: &str) -> bool {
     Uuid::parse_str(id).is_ok() && matches!(kind, "seg" | "letters")
 }
 
-/// Copies what the spool in `folder` owes into the folder `to`, with the same keys.
+/// The most rounds of a copy; files that appear in the last one are of records that came meanwhile.
+const MAX_ROUNDS: usize = 10;
+
+/// Copies what the spools in some folders owe into the folder `to`, with the same keys. `folders` is asked again in each
+/// round: while records move from one folder or file to another, a single look could miss them in both. A record may be
+/// copied twice, which the backend treats as once.
 ///
 /// # Errors
 /// When a file cannot be read for another reason than damage, or the copy cannot be written.
-pub fn copy_owed(folder: &SpoolFolder, to: &Path) -> io::Result<CopiedSpool> {
-    let mut copied = CopiedSpool::default();
-    let mut out = IncomingFile::create(&folder.sibling(to))?;
-    for id in segments(folder)? {
-        // The log is removed before its segment: read first, it is never missed where it counts.
-        let acked = ack_log::read(folder, id)?.ordinals.into_iter().collect();
-        copied.unreadable += copy_frames(folder, &segment::path(folder, id), &acked, &mut out)?;
+pub fn copy_owed<F: IntoIterator<Item = SpoolFolder>>(
+    folders: impl Fn() -> F,
+    to: &Path,
+) -> io::Result<CopiedSpool> {
+    let mut copy = SpoolCopy::new(to);
+    for number in 0..MAX_ROUNDS {
+        let mut is_new = false;
+        for folder in folders() {
+            is_new |= copy.round(&folder)?;
+        }
+        // After a single round, everything may have moved from what it had not read to what it had.
+        if !is_new && number > 0 {
+            break;
+        }
     }
-    for path in incoming::ready_files(&incoming::folder(folder))? {
-        copied.unreadable += copy_frames(folder, &path, &HashSet::new(), &mut out)?;
+    Ok(copy.copied)
+}
+
+/// A copy that grows round by round.
+struct SpoolCopy<'p> {
+    to: &'p Path,
+    /// The frames of each file that were read.
+    frames: HashMap<PathBuf, u64>,
+    /// The copies of files of dead letters.
+    letters: HashMap<PathBuf, PathBuf>,
+    copied: CopiedSpool,
+}
+
+impl<'p> SpoolCopy<'p> {
+    fn new(to: &'p Path) -> Self {
+        Self {
+            to,
+            frames: HashMap::new(),
+            letters: HashMap::new(),
+            copied: CopiedSpool::default(),
+        }
     }
-    copied.records = out.publish()?;
-    for path in dead_letter::files::all_files(folder) {
-        let name = format!("{}.letters", Uuid::new_v4());
-        match std::fs::copy(&path, to.join(name)) {
-            Ok(_) => copied.letter_files += 1,
+
+    /// Copies what was not copied yet of a folder; tells whether there is a file that no round has seen.
+    fn round(&mut self, folder: &SpoolFolder) -> io::Result<bool> {
+        let known = self.frames.len() + self.letters.len();
+        let mut out = IncomingFile::create(&folder.sibling(self.to))?;
+        // Records go from here into the segments.
+        for path in incoming::ready_files(&incoming::folder(folder))? {
+            self.copy_frames(folder, &path, &HashSet::new(), &mut out)?;
+        }
+        for id in segments(folder)? {
+            // The log is removed before its segment: read first, it is never missed where it counts.
+            let acked = ack_log::read(folder, id)?.ordinals.into_iter().collect();
+            self.copy_frames(folder, &segment::path(folder, id), &acked, &mut out)?;
+        }
+        self.copied.records += out.publish()?;
+        for path in dead_letter::files::all_files(folder) {
+            self.copy_letters(path)?;
+        }
+        self.copied.letter_files = self.letters.len() as u64;
+        Ok(self.frames.len() + self.letters.len() > known)
+    }
+
+    /// Copies a file that grows, again if it was copied before.
+    fn copy_letters(&mut self, path: PathBuf) -> io::Result<()> {
+        let name = || self.to.join(format!("{}.letters", Uuid::new_v4()));
+        let copy = self.letters.get(&path).cloned().unwrap_or_else(name);
+        match std::fs::copy(&path, &copy) {
+            Ok(_) => drop(self.letters.insert(path, copy)),
             // Replayed or taken meanwhile: its letters are records that wait, here or at the backend.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
+        Ok(())
     }
-    Ok(copied)
+
+    /// Copies the frames that are not acknowledged, and were not read before.
+    fn copy_frames(
+        &mut self,
+        folder: &SpoolFolder,
+        path: &Path,
+        acked: &HashSet<u32>,
+        out: &mut IncomingFile,
+    ) -> io::Result<()> {
+        let mut reader = match FrameReader::open(path, folder.keys()) {
+            // Everything in it was delivered or moved meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                let is_first = self.frames.insert(path.to_owned(), 0).is_none();
+                self.copied.unreadable += u64::from(is_first);
+                return Ok(());
+            }
+            opened => opened?,
+        };
+        let before = self.frames.get(path).copied().unwrap_or(0);
+        let (end, mut read) = (reader.length()?, 0);
+        loop {
+            let frame = reader.next(end)?;
+            let is_new = read >= before;
+            match frame {
+                NextFrame::Whole(frame) => {
+                    let is_acked = frame
+                        .ordinal
+                        .is_some_and(|ordinal| acked.contains(&ordinal));
+                    if is_new && !is_acked {
+                        out.append(&frame.content)?;
+                    }
+                }
+                NextFrame::Damaged(_) => self.copied.unreadable += u64::from(is_new),
+                // A write in progress.
+                NextFrame::Torn(_) | NextFrame::End => break,
+            }
+            read += 1;
+        }
+        self.frames.insert(path.to_owned(), read);
+        Ok(())
+    }
 }
 
-/// Copies the frames that are not acknowledged; gives the number of unreadable parts.
-fn copy_frames(
-    folder: &SpoolFolder,
-    path: &Path,
-    acked: &HashSet<u32>,
-    out: &mut IncomingFile,
-) -> io::Result<u64> {
-    let mut reader = match FrameReader::open(path, folder.keys()) {
-        // Everything in it was delivered meanwhile.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-        Err(error) if error.kind() == ErrorKind::InvalidData => return Ok(1),
-        opened => opened?,
-    };
-    let (end, mut unreadable) = (reader.length()?, 0);
-    loop {
-        match reader.next(end)? {
-            NextFrame::Whole(frame) => {
-                let is_acked = frame
-                    .ordinal
-                    .is_some_and(|ordinal| acked.contains(&ordinal));
-                if !is_acked {
-                    out.append(&frame.content)?;
-                }
-            }
-            NextFrame::Damaged(_) => unreadable += 1,
-            // A write in progress.
-            NextFrame::Torn(_) | NextFrame::End => return Ok(unreadable),
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

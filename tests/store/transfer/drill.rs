@@ -233,3 +233,43 @@ fn a_user_erased_after_the_backup_does_not_come_back_in_postgresql() {
         .block_on(Picture::of_database(&target))
         .assert_same(&now);
 }
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_copy_tells_which_files_it_did_not_find_and_which_are_damaged() {
+    let (runtime, old) = (Runtime::new().unwrap(), Folder::new());
+    let from = old.path().join("data");
+    runtime.block_on(fill(&from));
+    runtime.block_on(Picture::of_folder(&from));
+    let all = files(&from);
+    let server = Postgres::start();
+    let [first, second] = [0, 1].map(|_| server.empty_database());
+    let elsewhere = old.path().join("elsewhere");
+    std::fs::rename(from.join("blobs"), &elsewhere).unwrap();
+    let target = old.path().join("target");
+    let database_file = from.join("monitor.db");
+    let copy = ["copy", "--from", arg(&database_file)];
+    let said = monitor(&copy, &target, Some(&first)).refused();
+    let expected = format!("{} files of the store are neither in", all.len());
+    assert!(
+        said.contains(&expected) && said.contains("--files"),
+        "{said}"
+    );
+    std::fs::write(elsewhere.join(&all[0].0), "other bytes").unwrap();
+    std::fs::remove_file(elsewhere.join(&all[1].0)).unwrap();
+    let named = [&copy[..], &["--files", arg(&elsewhere)]].concat();
+    let said = monitor(&named, &target, Some(&first)).done();
+    let expected = format!("files: {} in ", all.len() - 2);
+    assert!(
+        said.contains(&expected) && said.contains("(missing: 1, damaged: 1)"),
+        "{said}"
+    );
+    assert_eq!(files(&target).len(), all.len() - 2);
+    // In their place, they are counted.
+    std::fs::rename(&elsewhere, from.join("blobs")).unwrap();
+    let said = monitor(&["copy"], &from, Some(&second)).done();
+    assert!(
+        said.contains("stay where they are") && said.contains("(missing: 1)"),
+        "{said}"
+    );
+}

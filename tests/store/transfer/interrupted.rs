@@ -148,3 +148,40 @@ fn a_database_that_was_half_restored_is_opened_by_nobody() {
     let restored = world.runtime.block_on(Picture::of_database(&database));
     restored.assert_same(&original);
 }
+
+/// Makes the end of a restore or a copy fail, as a full disk does.
+fn fail_at_the_end(database: &Database) {
+    database.execute(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'disk full'; END $$;
+         CREATE TRIGGER fail BEFORE DELETE ON blobs FOR EACH STATEMENT EXECUTE FUNCTION fail()",
+    );
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_restore_or_copy_that_fails_at_its_end_leaves_no_files_and_no_spool() {
+    let world = World::new();
+    let server = Postgres::start();
+    let [database, second] = [0, 1].map(|_| server.empty_database());
+    let target = world.folder.path().join("target");
+    for database in [&database, &second] {
+        monitor(&["migrate"], &target, Some(database)).done();
+        fail_at_the_end(database);
+    }
+    let said = monitor(&["restore", arg(&world.archive)], &target, Some(&database)).refused();
+    assert!(said.contains("disk full"), "{said}");
+    for place in ["blobs", "spool"] {
+        assert!(is_empty(&target.join(place)), "{place} got its name");
+    }
+    refuses_to_start(&database);
+    let from = world.data.join("monitor.db");
+    let said = monitor(&["copy", "--from", arg(&from)], &target, Some(&second)).refused();
+    assert!(said.contains("disk full"), "{said}");
+    assert!(is_empty(&target.join("blobs")));
+    refuses_to_start(&second);
+    // The next ones go well.
+    for database in [&database, &second] {
+        database.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    }
+    monitor(&["restore", arg(&world.archive)], &target, Some(&database)).done();
+}

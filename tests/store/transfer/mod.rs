@@ -7,6 +7,7 @@ mod interrupted;
 mod month;
 mod picture;
 mod refusals;
+mod release_4_1;
 mod rollback;
 mod spool;
 

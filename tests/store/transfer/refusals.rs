@@ -1,6 +1,7 @@
 //! What is refused, with the thing, the limit and the way out; and that nothing is left behind.
 
 use super::{arg, monitor};
+use monitor_store::SqliteStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::postgres::Postgres;
@@ -80,9 +81,13 @@ fn what_is_no_archive_to_restore_is_refused_and_nothing_is_made() {
     );
     let said = monitor(&["restore", arg(&archive), "--schema", "3"], &target, None).refused();
     assert!(
-        said.contains("--schema 3") && said.contains("program of that version"),
+        said.contains("--schema 3") && said.contains("from 11, that of version 4.1.0"),
         "{said}"
     );
+    let later = (SqliteStore::SCHEMA + 1).to_string();
+    let args = ["restore", arg(&archive), "--schema", &later];
+    let said = monitor(&args, &target, None).refused();
+    assert!(said.contains("program of that version"), "{said}");
     let said = monitor(&["restore", arg(&data.join("monitor.db"))], &target, None).refused();
     assert!(said.contains("damaged or not complete"), "{said}");
     let missing = folder.path().join("missing");
@@ -168,4 +173,80 @@ fn a_database_that_is_not_empty_is_refused_and_stays_as_it_is() {
     }
     assert_eq!(database.query("SELECT count(*) FROM applications"), "1");
     monitor(&["migrate"], &target, Some(&database)).done();
+}
+
+#[test]
+fn a_command_that_makes_a_new_store_says_so() {
+    let folder = Folder::new();
+    let data = folder.path().join("wrong");
+    let args = ["token", "create", "--name", "x"];
+    let said = monitor(&args, &data, None);
+    let note = said.stderr.clone();
+    assert_eq!(said.done().lines().count(), 1, "the key alone");
+    assert!(
+        note.contains("a new, empty one was made") && note.contains(arg(&data.join("monitor.db"))),
+        "{note}"
+    );
+    let again = monitor(&args, &data, None);
+    assert!(!again.stderr.contains("a new"), "{}", again.stderr);
+    again.done();
+}
+
+#[test]
+fn a_summary_names_the_store_the_files_and_the_spool() {
+    let (folder, data, _) = a_backup();
+    let archive = folder.path().join("second");
+    let said = monitor(&["backup", arg(&archive)], &data, None).done();
+    for (name, place) in [
+        ("store: the SQLite file ", "monitor.db"),
+        ("files from: ", "blobs"),
+        ("spool: ", "spool"),
+    ] {
+        let line = format!("{name}{}\n", data.join(place).display());
+        assert!(said.contains(&line), "{line}: {said}");
+    }
+    let target = folder.path().join("target");
+    let said = monitor(&["restore", arg(&archive)], &target, None).done();
+    let line = format!(
+        "store: the SQLite file {}\n",
+        target.join("monitor.db").display()
+    );
+    assert!(said.contains(&line), "{said}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_store_that_was_copied_away_is_named_by_the_commands_over_its_file() {
+    let (folder, data, _) = a_backup();
+    let server = Postgres::start();
+    let database = server.empty_database();
+    let said = monitor(&["copy"], &data, Some(&database)).done();
+    assert!(
+        said.contains("store: the database ") && said.contains("of PostgreSQL at"),
+        "{said}"
+    );
+    let archive = folder.path().join("late");
+    for args in [
+        vec!["backup", arg(&archive)],
+        vec!["token", "list"],
+        vec!["migrate"],
+    ] {
+        let said = monitor(&args, &data, None);
+        for part in [
+            "was copied to the database",
+            "STORE_HOST",
+            "monitor.db.copied",
+        ] {
+            assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+        }
+        said.done();
+        let args: Vec<_> = args.iter().map(|arg| arg.replace("late", "over")).collect();
+        let args: Vec<_> = args.iter().map(String::as_str).collect();
+        let said = monitor(&args, &data, Some(&database));
+        assert!(!said.stderr.contains("was copied"), "{}", said.stderr);
+        said.done();
+    }
+    std::fs::remove_file(data.join("monitor.db.copied")).unwrap();
+    let said = monitor(&["token", "list"], &data, None);
+    assert!(!said.stderr.contains("was copied"), "{}", said.stderr);
 }

@@ -4,16 +4,18 @@
 //! archive writes them down is [`row`]. The files' bytes are `blobs`.
 //!
 //! Rows and not a copy of the database's own pages, so that one archive restores into either engine, and into the
-//! schema of the version before. The price is that a restore builds the indexes again.
+//! schemas of the versions before, down to that of the last release. The price is that a restore builds the indexes again.
 //!
 //! Not among the tables: what is derived from others (each engine derives it again), records of applications that
 //! were removed (their numbers go on as stubs), and sign-ins and one-time links, which a restore must not revive.
 
 mod erased;
+mod older;
 mod row;
 mod table;
 
 pub use erased::ErasureReplay;
+pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
 pub(crate) use table::{BODY, EXCHANGES_SCHEMA, TOOL};
 pub use table::{Column, ColumnKind, Table};
@@ -98,7 +100,11 @@ pub trait StoreWriter: Send {
     /// How many records link to these bytes.
     async fn links(&mut self, hash: BlobHash) -> Result<u64, StoreError>;
 
-    /// Checks the store and makes it one that a server opens.
+    /// Does everything that is left and can fail, a full disk included, and checks the store: it is on disk when this
+    /// returns. What belongs to the store, such as its files, gets its place between this and [`StoreWriter::finish`].
+    async fn complete(&mut self) -> Result<(), StoreError>;
+
+    /// Makes it a store that a server opens.
     async fn finish(self: Box<Self>) -> Result<(), StoreError>;
 
     /// Gives up. What was written stays unfinished.

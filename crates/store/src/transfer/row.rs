@@ -84,10 +84,15 @@ impl Row {
             return;
         }
         for column in ["exchange_id", "tool_name", "tool_call_id"] {
-            let place = self.table.place(column);
-            if let Some(value) = place.and_then(|place| self.values.get_mut(place)) {
-                *value = Value::Null;
-            }
+            self.set(column, Value::Null);
+        }
+    }
+
+    /// Changes the value of a column, if there is that column.
+    pub(crate) fn set(&mut self, column: &str, value: Value) {
+        let place = self.table.place(column);
+        if let Some(own) = place.and_then(|place| self.values.get_mut(place)) {
+            *own = value;
         }
     }
 

@@ -134,6 +134,7 @@ phrases! {
     token_rotate: "rotated a token", "замена токена";
     token_revoke: "revoked a token", "отзыв токена";
     records_erase: "erased a user's records", "удаление записей пользователя";
+    records_readmit: "let an erased user's records be stored again", "разрешение снова хранить записи пользователя";
     account_create: "created an account", "создание учётной записи";
     account_change: "changed an account", "изменение учётной записи";
     account_link: "created a one-time link", "создание одноразовой ссылки";

@@ -1,4 +1,4 @@
-//! Adds tombstones of erased users. Inserting refuses their records (`records::erased_users`).
+//! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
@@ -34,5 +34,17 @@ impl TombstoneStore for PostgresStore {
         .await?;
         pooled.release();
         Ok(id)
+    }
+
+    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError> {
+        let mut pooled = self.pool.acquire().await?;
+        let connection = pooled.connection();
+        let removed = with_timeout(async {
+            let query = sqlx::query("DELETE FROM erased_users WHERE id = $1").bind(id);
+            Ok(query.execute(connection).await?.rows_affected() > 0)
+        })
+        .await?;
+        pooled.release();
+        Ok(removed)
     }
 }

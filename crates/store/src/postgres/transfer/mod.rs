@@ -12,12 +12,15 @@ use super::connect::Connector;
 use super::migrate;
 use super::store::PostgresStore;
 use crate::error::StoreError;
-use crate::transfer::{StoreReader, StoreWriter};
+use crate::transfer::{RELEASE_4_1_SCHEMA, StoreReader, StoreWriter};
 use monitor_model::StoreSettings;
 
 impl PostgresStore {
     /// The latest version of the schema.
     pub const SCHEMA: i64 = migrate::MIGRATIONS.len() as i64;
+
+    /// The oldest version that a writer makes: that of the last release, 4.1.0.
+    pub const OLDEST_SCHEMA: i64 = RELEASE_4_1_SCHEMA;
 
     /// A snapshot of the database, whether servers use it or not. They go on meanwhile; days that retention is to
     /// drop stay until the snapshot is closed.
@@ -30,8 +33,8 @@ impl PostgresStore {
         Ok(Box::new(read::Reader::open(connection).await?))
     }
 
-    /// Fills an empty database, with a schema of this version, which has to be [`PostgresStore::SCHEMA`] or the one
-    /// before. Until the writer has finished, every version of this program refuses to open the database.
+    /// Fills an empty database, with a schema of this version, from [`PostgresStore::OLDEST_SCHEMA`] on. Until the
+    /// writer has finished, every version of this program refuses to open the database.
     ///
     /// # Errors
     /// [`StoreError::NotEmpty`], [`StoreError::Unfinished`], or [`StoreError::Unavailable`].

@@ -12,7 +12,7 @@ use crate::postgres::removal::{self, erasure};
 use crate::postgres::values::{escaped, session_key, text_key};
 use crate::removal::{Erased, Erasure};
 use crate::sql::chain;
-use crate::transfer::{EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, Table};
+use crate::transfer::{EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, Table, fit};
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -59,6 +59,7 @@ const MORE_KEPT: &str = "
 pub(super) struct Writer {
     connection: PgConnection,
     records: RecordsWriter,
+    schema: i64,
     /// Whether the schema has tool calls and files that wait.
     has_exchanges: bool,
     nameless_calls: NamelessCalls,
@@ -76,6 +77,7 @@ impl Writer {
         Ok(Self {
             connection,
             records: RecordsWriter::new(),
+            schema,
             has_exchanges: schema >= EXCHANGES_SCHEMA,
             nameless_calls: NamelessCalls::default(),
         })
@@ -169,6 +171,7 @@ impl StoreWriter for Writer {
         if table == Table::Records && !self.has_exchanges {
             self.nameless_calls.become_messages(&mut rows)?;
         }
+        fit(table, &mut rows, self.schema);
         match table {
             Table::State => {
                 let sql = "INSERT INTO tokens_removed VALUES (true) ON CONFLICT DO NOTHING";
@@ -254,7 +257,7 @@ impl StoreWriter for Writer {
         Ok(links.unwrap_or(0).unsigned_abs())
     }
 
-    async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    async fn complete(&mut self) -> Result<(), StoreError> {
         self.write_more_kept().await?;
         sqlx::raw_sql("DELETE FROM blobs WHERE links = 0")
             .execute(&mut self.connection)
@@ -263,6 +266,10 @@ impl StoreWriter for Writer {
         sqlx::raw_sql("ANALYZE")
             .execute(&mut self.connection)
             .await?;
+        Ok(())
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
         let end = sqlx::query(END).bind(UNFINISHED);
         end.execute(&mut self.connection).await?;
         connect::close(self.connection).await;

@@ -1,4 +1,4 @@
-//! Adds tombstones of erased users. Inserting refuses their records (`records::erased_users`).
+//! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
 use crate::error::StoreError;
 use crate::removal::{Erasure, TombstoneStore};
@@ -20,6 +20,12 @@ impl TombstoneStore for SqliteStore {
             .write(move |connection| Box::pin(add(connection, erasure)))
             .await
     }
+
+    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(remove(connection, id)))
+            .await
+    }
 }
 
 async fn add(connection: &mut SqliteConnection, erasure: Erasure) -> Result<Uuid, StoreError> {
@@ -31,4 +37,9 @@ async fn add(connection: &mut SqliteConnection, erasure: Erasure) -> Result<Uuid
         .fetch_one(connection)
         .await?;
     Ok(id)
+}
+
+async fn remove(connection: &mut SqliteConnection, id: Uuid) -> Result<bool, StoreError> {
+    let query = sqlx::query("DELETE FROM erased_users WHERE id = ?1").bind(id);
+    Ok(query.execute(connection).await?.rows_affected() > 0)
 }

@@ -11,7 +11,7 @@ use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::{self, erasure};
 use crate::sqlite::store::private_file;
 use crate::transfer::{
-    BODY, EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, TOOL, Table, Value,
+    BODY, EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, TOOL, Table, Value, fit,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::{
@@ -33,6 +33,7 @@ pub(super) struct Writer {
     /// The position of the next record.
     next_seq: i64,
     has_erased: bool,
+    schema: i64,
     /// Whether the schema has tool calls and files that wait.
     has_exchanges: bool,
     nameless_calls: NamelessCalls,
@@ -65,6 +66,7 @@ impl Writer {
             connection,
             next_seq: 1,
             has_erased: false,
+            schema,
             has_exchanges: schema >= EXCHANGES_SCHEMA,
             nameless_calls: NamelessCalls::default(),
         })
@@ -77,6 +79,7 @@ impl StoreWriter for Writer {
         if table == Table::Records && !self.has_exchanges {
             self.nameless_calls.become_messages(&mut rows)?;
         }
+        fit(table, &mut rows, self.schema);
         let mut transaction = self.connection.begin().await?;
         match table {
             Table::State => set_state(&mut transaction, &rows).await?,
@@ -161,7 +164,7 @@ impl StoreWriter for Writer {
         Ok(links.unwrap_or(0).unsigned_abs())
     }
 
-    async fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    async fn complete(&mut self) -> Result<(), StoreError> {
         let sql = "DELETE FROM blobs WHERE links = 0";
         sqlx::raw_sql(sql).execute(&mut self.connection).await?;
         if self.has_erased {
@@ -178,12 +181,13 @@ impl StoreWriter for Writer {
         // Leaves the log empty, and the connection that closes last removes it.
         let sql = "PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)";
         sqlx::raw_sql(sql).execute(&mut self.connection).await?;
-        self.connection.close().await?;
         let synced = File::open(&self.path).and_then(|file| file.sync_all());
-        synced.map_err(|error| StoreError::File {
-            path: self.path.clone(),
-            reason: error.to_string(),
-        })
+        synced.map_err(|error| self.failed(error.to_string()))
+    }
+
+    async fn finish(self: Box<Self>) -> Result<(), StoreError> {
+        // Its caller gives it its name.
+        Ok(self.connection.close().await?)
     }
 
     async fn abort(self: Box<Self>) {
