@@ -151,7 +151,7 @@ impl Written {
         if spool.is_some() {
             let _ = writeln!(text, "spool: {}", settings.spool_dir().display());
         }
-        let _ = write!(text, "{}snapshot at: {at}\n", self.counts);
+        let _ = writeln!(text, "{}snapshot at: {at}", self.counts);
         if let Some(StagedSpool { copied, .. }) = spool {
             let _ = writeln!(text, "records that wait in the spool: {}", copied.records);
         }

@@ -1,21 +1,19 @@
-//! What is specific to this engine: its file, its schema, and the plans of its queries. What every engine has to
+//! What is specific to this engine: its file, its schema, and the `plans` of its queries. What every engine has to
 //! do is tested by the contract in `tests/store`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::records::{filters, sessions};
-use super::settings::{audit, tokens};
-use super::statistics::{days, traffic};
+mod plans;
+
 use super::{SqliteStore, migrate};
 use crate::{
-    ApplicationStore, AuditFilter, RecordFilter, RecordRemoval, RecordStore, RetentionLimits,
-    SessionFilter, StatisticsFilter, StatisticsStore, StoreEngine, StoreError, TokenId, TokenStore,
-    VerdictFilter,
+    ApplicationStore, RecordFilter, RecordRemoval, RecordStore, RetentionLimits, SessionFilter,
+    StatisticsFilter, StatisticsStore, StoreEngine, StoreError, TokenStore,
 };
-use monitor_model::{ApplicationId, Stage, TypeCount};
+use monitor_model::{ApplicationId, TypeCount};
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Row, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use uuid::Uuid;
@@ -256,128 +254,6 @@ async fn a_run_that_fails_says_what_it_had_removed() {
 
 fn count(kind: &TypeCount) -> u64 {
     kind.count
-}
-
-/// Fails on a plan that reads a whole table or sorts.
-async fn check_plan(store: &SqliteStore, what: &str, sql: &str) {
-    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-        .fetch_all(&store.readers)
-        .await
-        .unwrap();
-    for row in rows {
-        let step: &str = row.get("detail");
-        let reads_all = step.starts_with("SCAN") && !step.contains("INDEX");
-        // One row for each 1024 records, and one for each application being removed.
-        let small = step.contains("record_blocks") || step.contains("removed_applications");
-        assert!(!reads_all || small, "{what}: {step}");
-        assert!(!step.contains("TEMP B-TREE"), "{what}: {step}");
-    }
-}
-
-/// Every single condition, and every one beside an application.
-fn narrowed() -> Vec<RecordFilter> {
-    let verdicts = [
-        VerdictFilter::Flagged,
-        VerdictFilter::Clean,
-        VerdictFilter::Guardrails,
-        VerdictFilter::CustomPolicy,
-        VerdictFilter::Dataclean,
-        VerdictFilter::Blocked,
-        VerdictFilter::Failed,
-    ];
-    let none = RecordFilter::default();
-    let some = || Some("x".to_owned());
-    let mut filters = vec![
-        RecordFilter {
-            user_id: some(),
-            ..none.clone()
-        },
-        RecordFilter {
-            session_id: some(),
-            ..none.clone()
-        },
-        RecordFilter {
-            kind: some(),
-            ..none.clone()
-        },
-        RecordFilter {
-            stage: Some(Stage::PreCall),
-            ..none.clone()
-        },
-        RecordFilter {
-            application_id: Some(OWN),
-            ..none.clone()
-        },
-        RecordFilter {
-            user_id: some(),
-            kind: some(),
-            ..none.clone()
-        },
-    ];
-    filters.extend(verdicts.map(|verdict| RecordFilter {
-        verdict: Some(verdict),
-        ..none.clone()
-    }));
-    let mut both = filters.clone();
-    for filter in &mut both {
-        filter.application_id = Some(OWN);
-        filter.from_ms = Some(1);
-        filter.to_ms = Some(2);
-        filter.before = Some(3);
-    }
-    filters.extend(both);
-    filters
-}
-
-#[tokio::test]
-async fn no_condition_makes_a_list_read_the_whole_table() {
-    let world = World::new();
-    let store = world.store().await;
-    for filter in narrowed() {
-        let sql = filters::query(&filter, "r.*", "", 1).into_sql();
-        check_plan(&store, &format!("{filter:?}"), sql.as_str()).await;
-    }
-    // In the order of the table itself, from the place of the page or the places of the time on.
-    let timed = RecordFilter {
-        from_ms: Some(1),
-        to_ms: Some(2),
-        ..RecordFilter::default()
-    };
-    let sql = filters::query(&timed, "r.*", "", 1).into_sql();
-    assert!(sql.as_str().contains("NOT INDEXED"));
-    check_plan(&store, "time", sql.as_str()).await;
-    for (user_id, application_id) in [(None, Some(OWN)), (Some("u".to_owned()), None)] {
-        let before = Some((1, OWN, "s".to_owned()));
-        let filter = SessionFilter {
-            application_id,
-            user_id,
-            before,
-            limit: 1,
-        };
-        check_plan(
-            &store,
-            "sessions",
-            sessions::query(&filter).into_sql().as_str(),
-        )
-        .await;
-    }
-    for application in [None, Some(OWN)] {
-        let before = Some((1, TokenId(Uuid::nil())));
-        let sql = tokens::page_query(application, before, 1).into_sql();
-        check_plan(&store, "tokens", sql.as_str()).await;
-        for table in ["statistics", "statistics_types"] {
-            let sql = days::select(table, application.is_some());
-            check_plan(&store, table, &sql).await;
-        }
-    }
-    check_plan(&store, "traffic", traffic::HOURS).await;
-    let filter = AuditFilter {
-        action: Some("a".to_owned()),
-        before: Some(1),
-        ..AuditFilter::default()
-    };
-    check_plan(&store, "audit", audit::query(&filter).into_sql().as_str()).await;
-    store.close().await;
 }
 
 #[tokio::test]
