@@ -3,7 +3,8 @@
 //! for attached files (CONTRACT 29).
 
 use super::attach::{Multipart, multipart};
-use super::known_keys::KnownKeys;
+use super::known_keys::{KnownKey, KnownKeys};
+use super::questions::Questions;
 use super::{
     Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Recognition, Record,
     ReportSource, Verdict, batch,
@@ -20,13 +21,13 @@ use monitor_model::{
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
-/// Largest answer of the backend that is read.
+/// Largest answer of the backend that is read, whatever it is about.
 const MAX_ANSWER: usize = 32 << 20;
-
-/// Questions about access keys at the same time.
-const MOST_QUESTIONS: usize = 16;
+/// Largest answer that tells nothing of a message.
+const SHORT_ANSWER: usize = 256 << 10;
+/// A verdict has its message once more, cleaned, and the findings in it: so many bytes for each of the message.
+const ANSWER_PER_BYTE: usize = 16;
 
 /// Milliseconds between two reports on the spool.
 const REPORT_EVERY_MS: u64 = 1_000;
@@ -42,7 +43,7 @@ pub struct HttpAnalyzer {
     takes_batches: AtomicBool,
     known_keys: KnownKeys,
     /// Questions about access keys at the same time.
-    questions: Semaphore,
+    questions: Questions,
     timeout: Duration,
     reports: OnceLock<ReportSource>,
     started: Instant,
@@ -75,7 +76,7 @@ impl HttpAnalyzer {
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
             known_keys: KnownKeys::default(),
-            questions: Semaphore::new(MOST_QUESTIONS),
+            questions: Questions::default(),
             timeout,
             reports: OnceLock::new(),
             started: Instant::now(),
@@ -130,8 +131,12 @@ impl HttpAnalyzer {
         Some(report().to_string())
     }
 
-    async fn verdict(&self, request: Request<Body>) -> Result<AnalysisResponse, AnalyzerError> {
-        let answer = self.call(request).await?;
+    async fn verdict(
+        &self,
+        request: Request<Body>,
+        largest: usize,
+    ) -> Result<AnalysisResponse, AnalyzerError> {
+        let answer = self.call(request, largest).await?;
         let body = answer
             .body
             .as_ref()
@@ -157,7 +162,7 @@ impl HttpAnalyzer {
         let Ok(request) = request else {
             return Recognition::UnknownKey;
         };
-        let Ok(answer) = self.call(request).await else {
+        let Ok(answer) = self.call(request, SHORT_ANSWER).await else {
             return Recognition::NoAnswer;
         };
         match answer.status.as_u16() {
@@ -168,8 +173,8 @@ impl HttpAnalyzer {
         }
     }
 
-    async fn call(&self, request: Request<Body>) -> Result<Answer, AnalyzerError> {
-        let answer = self.client.send(request, MAX_ANSWER, self.timeout).await;
+    async fn call(&self, request: Request<Body>, largest: usize) -> Result<Answer, AnalyzerError> {
+        let answer = self.client.send(request, largest, self.timeout).await;
         answer.map_err(|error| unavailable(detail(error)))
     }
 }
@@ -180,8 +185,15 @@ fn detail(error: ClientError) -> &'static str {
         ClientError::Connect => "no connection",
         ClientError::Broken => "the connection broke",
         ClientError::Late => "no answer within MONITOR_TIMEOUT",
-        ClientError::Truncated | ClientError::TooLarge(_) => "its answer broke off",
+        ClientError::Truncated => "its answer broke off",
+        ClientError::TooLarge(_) => "its answer is longer than a verdict on its message can be",
     }
+}
+
+/// The largest answer about messages of so many bytes together.
+fn largest_answer(messages: usize) -> usize {
+    let findings = messages.saturating_mul(ANSWER_PER_BYTE);
+    SHORT_ANSWER.saturating_add(findings).min(MAX_ANSWER)
 }
 
 /// Whether an answer says that the backend takes batches.
@@ -207,7 +219,8 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 #[async_trait]
 impl Analyzer for HttpAnalyzer {
     async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
-        self.verdict(self.request(record)?).await
+        let largest = largest_answer(record.message.len());
+        self.verdict(self.request(record)?, largest).await
     }
 
     async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
@@ -215,29 +228,37 @@ impl Analyzer for HttpAnalyzer {
         let deferred = HeaderValue::from_static("1");
         request.headers_mut().insert(DEFERRED_HEADER, deferred);
         Ok(Verdict {
-            analysis: self.verdict(request).await?,
+            analysis: self
+                .verdict(request, largest_answer(record.message.len()))
+                .await?,
             durable: None,
         })
     }
 
     async fn recognize(&self, key: &Secret, _: Option<&str>) -> Recognition {
-        if let Some(answer) = self.known_keys.get(key, Instant::now()) {
+        let known = self.known_keys.look(key, Instant::now());
+        if let KnownKey::Valid(answer) = known {
             return answer;
         }
         let asking = async {
-            let _question = self.questions.acquire().await;
+            let _question = match known {
+                KnownKey::Never => self.questions.about_new().await,
+                _ => self.questions.about_known().await,
+            };
             // Another call with this key may have asked meanwhile.
-            match self.known_keys.get(key, Instant::now()) {
-                Some(answer) => answer,
-                None => {
-                    let answer = self.ask_about(key).await;
-                    self.known_keys.set(key, answer, Instant::now());
-                    answer
-                }
+            let meanwhile = self.known_keys.get(key, Instant::now());
+            if let (Some(answer), false) = (meanwhile, matches!(known, KnownKey::Due(_))) {
+                return answer;
             }
+            let answer = self.ask_about(key).await;
+            self.known_keys.set(key, answer, Instant::now());
+            answer
         };
         let answer = tokio::time::timeout(self.timeout, asking).await;
-        answer.unwrap_or(Recognition::NoAnswer)
+        match (answer.unwrap_or(Recognition::NoAnswer), known) {
+            (Recognition::NoAnswer, KnownKey::Due(still_valid)) => still_valid,
+            (answer, _) => answer,
+        }
     }
 
     fn set_report_source(&self, reports: ReportSource) {
@@ -253,7 +274,10 @@ impl Analyzer for HttpAnalyzer {
         let first = records.first()?;
         let body = batch::lines(records)?;
         let request = self.post(&self.batch_uri, batch::CONTENT_TYPE, first, body);
-        let answer = self.call(request.ok()?).await.ok()?;
+        let short = SHORT_ANSWER / ANSWER_PER_BYTE;
+        let lengths = records.iter().map(|record| short + record.message.len());
+        let answer = self.call(request.ok()?, largest_answer(lengths.sum()));
+        let answer = answer.await.ok()?;
         let body = answer.body.as_ref().ok()?;
         if answer.status.is_success() {
             return Some(batch::results(body, records.len()));
@@ -283,7 +307,7 @@ impl Analyzer for HttpAnalyzer {
             .header(CONTENT_LENGTH, length)
             .body(body)
             .map_err(|_| refused())?;
-        let answer = self.client.send(request, MAX_ANSWER, self.timeout).await;
+        let answer = self.client.send(request, SHORT_ANSWER, self.timeout).await;
         let answer = answer.map_err(|error| match error {
             ClientError::Connect => AttachError::Unavailable("no connection"),
             other => AttachError::Failed(detail(other).into()),

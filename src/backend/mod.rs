@@ -5,6 +5,7 @@ mod attach;
 mod batch;
 mod http;
 mod known_keys;
+mod questions;
 mod record;
 
 pub use attach::{AttachError, Attachment};

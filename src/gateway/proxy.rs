@@ -13,7 +13,7 @@ use super::state::GatewayState;
 use super::upstream::transparent;
 use super::{auth, body_type, exchange, head_memory, respond};
 use crate::edge::{Coding, cors};
-use crate::fair_queue::{Tenant, stranger};
+use crate::fair_queue::{Claim, Tenant, Urgency, on_account, stranger};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -92,7 +92,15 @@ impl Gateway {
         if let Some(key) = ctx.access_key.as_ref().filter(|_| !rules.let_all_pass()) {
             let named = headers::application_id(&session.req_header().headers);
             let admitted = callers::admit(&ctx.snapshot, key, named.as_deref());
-            let admitted = Box::pin(admitted).await?;
+            // Questions about keys take turns by address: whether the key is one is not known yet.
+            let claim = Claim {
+                tenant: Tenant {
+                    holder: stranger(ctx.client),
+                    application: 0,
+                },
+                urgency: Urgency::Awaited,
+            };
+            let admitted = Box::pin(on_account(claim, admitted)).await?;
             ctx.counts_for = admitted.counts_for;
             if let Some(own) = admitted.bound_to {
                 ctx.tenant = callers::tenant_of(own, key);

@@ -181,6 +181,53 @@ fn contract_48_without_originals_a_tool_call_keeps_cleaned_texts_only() {
 }
 
 #[test]
+fn contract_48_another_text_under_a_stored_id_has_a_verdict_of_its_own() {
+    let stack = Stack::all().start();
+    let id = blocking(&stack, true);
+    let tool = |input: &str, result: Value| {
+        let body = json!({"application_id": id, "tool_name": "send_mail", "tool_call_id": "c1",
+            "tool_input": input, "tool_result": result, "additional_parameters": {"request_id": "x"}});
+        call_tool(&stack, body)
+    };
+    let is_blocked = |told: &Value| told["blocked"] == true && told["flagged"] == true;
+    let first = tool("to the list", json!("sent"));
+    assert!(!is_blocked(&first), "{first}");
+    let other = tool("to anna@example.org", Value::Null);
+    assert!(is_blocked(&other), "{other}");
+    assert_eq!(other["tool_call_id"], "c1");
+    let result = tool("to the list", json!("sent to anna@example.org"));
+    assert!(is_blocked(&result), "{result}");
+    assert_eq!(
+        result["arguments"]["request_id"],
+        first["arguments"]["request_id"]
+    );
+    // Sent again, it is no further record.
+    let again = tool("to anna@example.org", Value::Null);
+    assert!(is_blocked(&again));
+    assert_eq!(
+        again["arguments"]["request_id"],
+        other["arguments"]["request_id"]
+    );
+    assert_eq!(
+        records(&stack, &format!("application_id={id}")).len(),
+        4,
+        "two texts of each part"
+    );
+
+    let message = |text: &str| {
+        let body = json!({"application_id": id, "message": text,
+            "additional_parameters": {"request_id": "y"}});
+        post(&stack, "/process_request/", &body).json()
+    };
+    let (first, other) = (message("hello"), message("anna@example.org"));
+    assert_eq!(other["dataclean"]["flagged"], true, "{other}");
+    assert_eq!(other["request_id"], first["request_id"]);
+    let warning = other["warnings"][0]["message"].as_str().unwrap();
+    assert!(warning.contains("an id of its own"), "{warning}");
+    assert_eq!(message("hello")["request_id"], first["request_id"]);
+}
+
+#[test]
 fn contract_48_mistakes_in_a_tool_call_are_named() {
     let stack = Stack::all().start();
     let id = stack.application_id();

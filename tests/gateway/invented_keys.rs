@@ -7,7 +7,7 @@ use support::backend::{Backend, verdict};
 use support::eventually;
 use support::request::{HELLO, Request};
 use support::stack::Stack;
-use support::upstream::Upstream;
+use support::upstream::{Upstream, json};
 
 const APPLICATION: &str = "57100000-0000-4000-8000-000000000034";
 
@@ -55,4 +55,40 @@ fn keys_that_a_client_invents_have_one_share_of_the_memory() {
         assert_eq!(conn.response().status(), 200);
     }
     empty(&stack);
+}
+
+#[test]
+fn keys_that_one_address_invents_do_not_delay_a_new_key_of_another() {
+    // The backend answers about an invented key when the test lets it.
+    let (sender, answers) = channel::<()>();
+    let answers = Mutex::new(answers);
+    let backend = Upstream::answering(move |asked| {
+        let key = asked.head.header("authorization").unwrap_or_default();
+        if !key.contains("invented") {
+            return json(200, "{}");
+        }
+        let _ = answers.lock().unwrap().recv();
+        json(401, "{}")
+    });
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("MONITOR_URL", backend.url())
+        .yaml("trusted_proxies: {networks: [127.0.0.1]}\nmonitor: {unknown_key: refuse}")
+        .start();
+    let of = |address: &str, key: &str| {
+        let request = Request::chat(HELLO).without_key();
+        let request = request.header("X-Monitor-Api-Key", key);
+        request.header("X-Forwarded-For", address)
+    };
+    let mut open: Vec<_> = (0..40)
+        .map(|number| of("192.0.2.1", &format!("invented-{number}")).send(stack.gateway_addr))
+        .collect();
+    // As many questions as one address may have.
+    backend.await_heads(8);
+    assert_eq!(stack.call(&of("192.0.2.2", "good")).status(), 200);
+    drop(sender);
+    for conn in &mut open {
+        assert_eq!(conn.response().status(), 401);
+    }
 }

@@ -135,11 +135,34 @@ pub(crate) async fn a_password_and_disabling_end_the_links(bed: &Bed) {
     }
 }
 
+pub(crate) async fn a_password_that_was_replaced_begins_no_sign_in(bed: &Bed) {
+    let (ann, store) = (added(bed, "ann").await, &bed.store);
+    let password = |new: &str, replaced: Option<&str>| AccountChange {
+        password: Some(new.to_owned()),
+        if_password: replaced.map(str::to_owned),
+        ..AccountChange::default()
+    };
+    let set = |change| store.change_account(ann.id, change);
+    let enter = |number, hash_of_password| {
+        let new = sign_in(&ann, MORNING_MS);
+        store.add_sign_in(hash(number), new, hash_of_password, 0)
+    };
+    assert!(set(password("old", None)).await.unwrap().is_some());
+    assert!(enter(1, Some("old")).await.unwrap());
+    assert!(set(password("new", Some("old"))).await.unwrap().is_some());
+    assert!(!enter(2, Some("old")).await.unwrap());
+    assert!(!enter(3, None).await.unwrap());
+    assert!(store.sign_in(hash(2)).await.unwrap().is_none());
+    assert!(enter(4, Some("new")).await.unwrap());
+    assert!(set(password("other", Some("old"))).await.unwrap().is_none());
+    assert!(enter(5, Some("new")).await.unwrap(), "nothing was changed");
+}
+
 pub(crate) async fn sign_ins_begin_are_seen_and_end(bed: &Bed) {
     let (ann, store) = (added(bed, "ann").await, &bed.store);
     for number in 1..=4 {
         let new = sign_in(&ann, MORNING_MS + i64::from(number));
-        store.add_sign_in(hash(number), new, 0).await.unwrap();
+        store.add_sign_in(hash(number), new, None, 0).await.unwrap();
     }
     let (found, owner) = store.sign_in(hash(1)).await.unwrap().unwrap();
     assert!(owner == ann && found == sign_in(&ann, MORNING_MS + 1));
@@ -151,7 +174,7 @@ pub(crate) async fn sign_ins_begin_are_seen_and_end(bed: &Bed) {
     assert!(store.sign_in(hash(2)).await.unwrap().is_none());
     let late = sign_in(&ann, MORNING_MS + 60);
     store
-        .add_sign_in(hash(5), late, MORNING_MS + 4)
+        .add_sign_in(hash(5), late, None, MORNING_MS + 4)
         .await
         .unwrap();
     assert!(
@@ -178,7 +201,7 @@ pub(crate) async fn an_account_goes_with_its_application(bed: &Bed) {
     tenant.application_id = Some(own);
     bed.store.add_account(tenant.clone()).await.unwrap();
     let new = sign_in(&tenant, MORNING_MS);
-    bed.store.add_sign_in(hash(9), new, 0).await.unwrap();
+    bed.store.add_sign_in(hash(9), new, None, 0).await.unwrap();
     bed.store.remove_application(own, 1).await.unwrap();
     assert!(bed.store.account(tenant.id).await.unwrap().is_none());
     assert!(bed.store.sign_in(hash(9)).await.unwrap().is_none());

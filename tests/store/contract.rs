@@ -70,6 +70,7 @@ macro_rules! store_contract {
             accounts: an_accounts_change_leaves_what_it_does_not_name
             accounts: a_link_is_taken_once_and_in_time
             accounts: a_password_and_disabling_end_the_links
+            accounts: a_password_that_was_replaced_begins_no_sign_in
             accounts: sign_ins_begin_are_seen_and_end
             accounts: an_account_goes_with_its_application
             policies: one_is_set_replaced_and_taken_away

@@ -77,6 +77,8 @@ pub struct AccountChange {
     pub role: Option<Role>,
     /// The new password hash. Setting it invalidates every one-time link of the account.
     pub password: Option<String>,
+    /// Nothing is changed unless the password hash is still this one.
+    pub if_password: Option<String>,
     /// When it was disabled; Some(None) enables it. Disabling ends every sign-in of the account.
     pub disabled_at_ms: Option<Option<i64>>,
     /// When its owner last signed in, milliseconds since 1970.
@@ -110,7 +112,7 @@ pub trait AccountStore: Send + Sync {
     /// The account with this name.
     async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError>;
 
-    /// Changes an account and returns its new state; None if it does not exist.
+    /// Changes an account and returns its new state; None if it does not exist, or has another password.
     async fn change_account(
         &self,
         id: AccountId,

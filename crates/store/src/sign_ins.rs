@@ -53,13 +53,15 @@ pub trait SignInStore: Send + Sync {
         now_ms: i64,
     ) -> Result<Option<AccountId>, StoreError>;
 
-    /// Adds a sign-in, and removes those last seen before `stale_ms`.
+    /// Adds a sign-in of an account whose password hash is still `password`, and removes those last seen before
+    /// `stale_ms`. False, and nothing is added, if the account has another password or is disabled.
     async fn add_sign_in(
         &self,
         hash: SecretHash,
         sign_in: SignIn,
+        password: Option<&str>,
         stale_ms: i64,
-    ) -> Result<(), StoreError>;
+    ) -> Result<bool, StoreError>;
 
     /// The sign-in with this hash, and its account.
     async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError>;

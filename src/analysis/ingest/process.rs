@@ -1,6 +1,7 @@
 //! One message from request to record: its rules, its verdict, its record (§2.7 to §2.9, §4.3).
 
 mod erased_users;
+mod reused_id;
 
 use super::Ingest;
 use super::owned_message::OwnedMessage;
@@ -42,7 +43,8 @@ struct Subject {
 
 impl Ingest {
     /// Analyzes a message and stores its record; answers once the record is durable (§4.3). A second call
-    /// of the same application, exchange and stage gets the answer of the first one.
+    /// of the same application, exchange and stage gets the answer of the first one, unless more is found in it: then
+    /// its text is another one.
     ///
     /// # Errors
     /// [`ApiError`]: token, scope, application, field, store.
@@ -132,6 +134,24 @@ impl Ingest {
             answer: record.answer.clone(),
             blocked: record.blocked,
         };
+        let apart = record.tool.is_some().then(|| record.clone());
+        let mut verdict = self.insert(record).await?;
+        if reused_id::finds_more(&own.answer, &verdict.answer) {
+            verdict = match apart.and_then(reused_id::apart) {
+                Some(apart) => self.insert(apart).await?,
+                None => reused_id::unstored(own, &verdict),
+            };
+        }
+        CallerView::apply(caller_view, &mut verdict.answer);
+        Ok(verdict)
+    }
+
+    /// The verdict of the stored record, which may be an earlier one of the same id.
+    async fn insert(&self, record: NewRecord) -> Result<StoredVerdict, ApiError> {
+        let own = StoredVerdict {
+            answer: record.answer.clone(),
+            blocked: record.blocked,
+        };
         let timer = self.store_timer(record.stage);
         let refused = RefusedExchange::of(&record, &self.removal);
         let stored = refused
@@ -140,9 +160,7 @@ impl Ingest {
         if stored.is_ok() {
             timer.stored();
         }
-        let mut verdict = verdict_of_insert(stored, own)?;
-        CallerView::apply(caller_view, &mut verdict.answer);
-        Ok(verdict)
+        Ok(verdict_of_insert(stored, own)?)
     }
 
     /// Hands a record to the store. The verdict does not wait where the store's queue is full: the records

@@ -50,7 +50,8 @@ pub(crate) struct ToolCallVerdict {
 
 impl Ingest {
     /// Checks a tool call and stores its parts; answers once they are durable. A part that the exchange has
-    /// already gets its first answer, so that a call may be sent again when its result is there.
+    /// already gets its first answer, so that a call may be sent again when its result is there. A part in which more
+    /// is found is another one under the same id: it is stored beside the first.
     ///
     /// # Errors
     /// [`ApiError`]: application, field, store.

@@ -63,8 +63,11 @@ impl People {
         if taken != Some(owner.id) {
             return Ok(None);
         }
+        // Before, so that none is left if the process ends in between; after, for those that began meanwhile.
         self.sign_ins.end_other_sign_ins(owner.id, None).await?;
-        self.set_password(&owner, hash).await.map(Some)
+        let account = self.set_password(&owner, hash, None).await?;
+        self.sign_ins.end_other_sign_ins(owner.id, None).await?;
+        Ok(account)
     }
 
     /// The account of a name and a password; None for every reason alike, after the same amount of work.
@@ -100,7 +103,8 @@ impl People {
         Ok(None)
     }
 
-    /// Begins a sign-in and returns the value of its cookie.
+    /// Begins a sign-in and returns the value of its cookie; an error where the account has got another password
+    /// since it was read.
     pub(crate) async fn begin_sign_in(&self, account: &Account) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         let now_ms = now_ms();
@@ -110,9 +114,16 @@ impl People {
             seen_at_ms: now_ms,
         };
         let hash = SecretHash::of(&value);
-        self.sign_ins
-            .add_sign_in(hash, sign_in, now_ms - IDLE_MS)
-            .await?;
+        let password = account.password.as_deref();
+        let added = self
+            .sign_ins
+            .add_sign_in(hash, sign_in, password, now_ms - IDLE_MS);
+        if !added.await? {
+            return Err(ApiError::Field {
+                field: "password",
+                problem: "was changed, or the account disabled, in the meantime: sign in again",
+            });
+        }
         let change = AccountChange {
             signed_in_at_ms: Some(now_ms),
             ..AccountChange::default()
@@ -174,21 +185,30 @@ impl People {
         }
         passwords::check(&change.new, &account.name)?;
         let hash = passwords::hash(change.new).await?;
-        self.set_password(account, hash).await?;
-        let kept = SecretHash::of(kept);
-        self.sign_ins
-            .end_other_sign_ins(account.id, Some(kept))
-            .await?;
-        Ok(true)
+        let kept = Some(SecretHash::of(kept));
+        self.sign_ins.end_other_sign_ins(account.id, kept).await?;
+        let verified = account.password.clone();
+        let changed = self.set_password(account, hash, verified).await?;
+        self.sign_ins.end_other_sign_ins(account.id, kept).await?;
+        Ok(changed.is_some())
     }
 
-    async fn set_password(&self, owner: &Account, hash: String) -> Result<Account, ApiError> {
+    /// None where the account is gone, or has another password than the one to replace.
+    async fn set_password(
+        &self,
+        owner: &Account,
+        hash: String,
+        replaced: Option<String>,
+    ) -> Result<Option<Account>, ApiError> {
         let change = AccountChange {
             password: Some(hash),
+            if_password: replaced,
             ..AccountChange::default()
         };
         let account = self.accounts.change_account(owner.id, change).await?;
-        let account = account.ok_or(ApiError::NotFound)?;
+        let Some(account) = account else {
+            return Ok(None);
+        };
         let target = Target::Account(account.id, account.application_id);
         self.audit
             .append(
@@ -198,6 +218,6 @@ impl People {
                 json!({"name": account.name}),
             )
             .await?;
-        Ok(account)
+        Ok(Some(account))
     }
 }

@@ -1,4 +1,4 @@
-//! The memory of long request heads (`limits.client_bytes`). A head counts for its client's address until the
+//! The memory of long request heads and of unfinished TLS records (`limits.client_bytes`). A head counts for its client's address until the
 //! call's access key is known to be one of the gateway's; from then on it counts for the key, within
 //! `limits.buffered_bytes` alone. It is given back when the call has ended: until then its values stay in memory.
 
@@ -15,8 +15,8 @@ pub(crate) const SHORT_HEAD: usize = 8 << 10;
 /// A longer one is counted in steps of this size.
 const STEP: usize = 16 << 10;
 
-/// The memory that the heads of all clients take.
-pub(crate) struct ClientHeads {
+/// The memory that the heads of all clients take, and what comes before them.
+pub struct ClientHeads {
     memory: Arc<MemoryBudget>,
     of_client: AtomicUsize,
     /// Bytes of each address that has some; an IPv6 network of 64 bits counts as one address.

@@ -6,7 +6,8 @@ mod quota;
 mod spill;
 mod token_bucket;
 
-pub(super) use client_heads::{ClientHeads, HeadShare, SHORT_HEAD};
+pub use client_heads::ClientHeads;
+pub(super) use client_heads::{HeadShare, SHORT_HEAD};
 pub(super) use memory::Full;
 pub(crate) use memory::{MemoryBudget, MemoryReservation};
 pub(super) use quota::{CallPermit, CallQuotas};

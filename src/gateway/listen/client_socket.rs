@@ -1,6 +1,7 @@
 //! A client's TCP connection with a small write buffer, so that the parts of a response head leave in one
 //! segment. Pingora has the same buffer, but only its own listeners can set its size.
 
+use super::tls_bytes::{TlsBytes, TlsReads};
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use pingora_core::Result;
@@ -16,7 +17,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufWriter, ReadBuf};
 use tokio::net::TcpStream;
@@ -26,7 +27,11 @@ const WRITE_BUFFER: usize = 1460;
 
 /// Reads from the connection, writes through the buffer.
 #[derive(Debug)]
-pub(super) struct ClientSocket(BufWriter<Tcp>);
+pub(super) struct ClientSocket {
+    stream: BufWriter<Tcp>,
+    /// Counts what is read for the TLS library; None in clear text.
+    tls: Option<TlsReads>,
+}
 
 impl ClientSocket {
     /// # Errors
@@ -38,15 +43,38 @@ impl ClientSocket {
         // A new digest is empty, so this cannot fail.
         let _ = digest.peer_addr.set(Some(Address::from(peer)));
         stream.set_socket_digest(digest);
-        Ok(Self(BufWriter::with_capacity(WRITE_BUFFER, stream)))
+        Ok(Self {
+            stream: BufWriter::with_capacity(WRITE_BUFFER, stream),
+            tls: None,
+        })
+    }
+
+    /// The same below TLS.
+    ///
+    /// # Errors
+    /// When the client has already closed the connection.
+    pub(super) fn for_tls(
+        stream: TcpStream,
+        peer: SocketAddr,
+        bytes: Arc<TlsBytes>,
+    ) -> Result<Self> {
+        let mut socket = Self::new(stream, peer)?;
+        socket.tls = Some(TlsReads::new(bytes));
+        Ok(socket)
+    }
+
+    fn note_written(&self, written: &Poll<io::Result<usize>>) {
+        if let (Some(tls), Poll::Ready(Ok(_))) = (&self.tls, written) {
+            tls.has_written();
+        }
     }
 }
 
 impl Drop for ClientSocket {
     /// Flushes what a short answer left in the buffer, if the socket takes it at once.
     fn drop(&mut self) {
-        if !self.0.buffer().is_empty() {
-            let _ = self.0.flush().now_or_never();
+        if !self.stream.buffer().is_empty() {
+            let _ = self.stream.flush().now_or_never();
         }
     }
 }
@@ -57,7 +85,15 @@ impl AsyncRead for ClientSocket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(self.0.get_mut()).poll_read(cx, buf)
+        let this = &mut *self;
+        let Some(tls) = &mut this.tls else {
+            return Pin::new(this.stream.get_mut()).poll_read(cx, buf);
+        };
+        ready!(tls.poll_room(cx))?;
+        let before = buf.filled().len();
+        let read = Pin::new(this.stream.get_mut()).poll_read(cx, buf);
+        tls.add_read(buf.filled().len() - before);
+        read
     }
 }
 
@@ -67,15 +103,17 @@ impl AsyncWrite for ClientSocket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.note_written(&written);
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
@@ -83,11 +121,13 @@ impl AsyncWrite for ClientSocket {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.note_written(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 }
 
@@ -98,13 +138,13 @@ impl Peek for ClientSocket {}
 impl Shutdown for ClientSocket {
     async fn shutdown(&mut self) {
         // A client that has left needs no FIN.
-        let _ = AsyncWriteExt::shutdown(&mut self.0).await;
+        let _ = AsyncWriteExt::shutdown(&mut self.stream).await;
     }
 }
 
 impl UniqueID for ClientSocket {
     fn id(&self) -> UniqueIDType {
-        self.0.get_ref().id()
+        self.stream.get_ref().id()
     }
 }
 
@@ -112,26 +152,26 @@ impl Ssl for ClientSocket {}
 
 impl GetTimingDigest for ClientSocket {
     fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
-        self.0.get_ref().get_timing_digest()
+        self.stream.get_ref().get_timing_digest()
     }
 
     fn get_read_pending_time(&self) -> Duration {
-        self.0.get_ref().get_read_pending_time()
+        self.stream.get_ref().get_read_pending_time()
     }
 
     fn get_write_pending_time(&self) -> Duration {
-        self.0.get_ref().get_write_pending_time()
+        self.stream.get_ref().get_write_pending_time()
     }
 }
 
 impl GetProxyDigest for ClientSocket {
     fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
-        self.0.get_ref().get_proxy_digest()
+        self.stream.get_ref().get_proxy_digest()
     }
 }
 
 impl GetSocketDigest for ClientSocket {
     fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
-        self.0.get_ref().get_socket_digest()
+        self.stream.get_ref().get_socket_digest()
     }
 }

@@ -8,7 +8,7 @@ use super::client_places::ClientPlaces;
 use super::connection_limit::ConnectionLimit;
 use super::listener::ConnectionHandler;
 use crate::gateway::guard::{ClientGuard, GuardedStream};
-use crate::gateway::limits::SHORT_HEAD;
+use crate::gateway::limits::{ClientHeads, SHORT_HEAD};
 use crate::gateway::proxy::Gateway;
 use crate::gateway::state::GatewayState;
 use crate::gateway::upstream::health_check;
@@ -227,6 +227,10 @@ impl ConnectionHandler for ClientConnections {
 
     fn client_places(&self) -> Option<&Arc<ClientPlaces>> {
         Some(self.state.client_places())
+    }
+
+    fn client_memory(&self) -> Arc<ClientHeads> {
+        self.state.snapshot().heads.clone()
     }
 
     fn trusts(&self, peer: IpAddr) -> bool {

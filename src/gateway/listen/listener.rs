@@ -9,6 +9,8 @@ use super::client_places::{ClientPlace, ClientPlaces, with_place};
 use super::client_socket::ClientSocket;
 use super::connection_limit::{ConnectionLimit, Permit};
 use super::proxy_protocol;
+use super::tls_bytes::{TlsBytes, TlsClient};
+use crate::gateway::limits::ClientHeads;
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
 use crate::observe::{AcceptFault, EndReason};
 use async_trait::async_trait;
@@ -50,6 +52,9 @@ pub trait ConnectionHandler: ServerApp + Send + Sync + 'static {
 
     /// The longest time for a TLS handshake.
     fn header_timeout(&self) -> Duration;
+
+    /// The memory for what clients send before a request is read (`limits.client_bytes`).
+    fn client_memory(&self) -> Arc<ClientHeads>;
 
     /// Whether this is the address of a proxy whose word about the client counts.
     fn trusts(&self, _peer: IpAddr) -> bool {
@@ -304,9 +309,14 @@ async fn handshake(
             clear_text::refuse(stream).await;
             return Err("the client speaks HTTP in clear text".to_owned());
         }
-        let socket = ClientSocket::new(stream, peer).map_err(|error| error.to_string())?;
+        let is_counted = !handler.trusts(peer.ip());
+        let share = is_counted.then(|| handler.client_memory().share(Some(peer.ip())));
+        let bytes = TlsBytes::new(share);
+        let socket = ClientSocket::for_tls(stream, peer, bytes.clone());
+        let socket = socket.map_err(|error| error.to_string())?;
         let shaken = tls.tls_handshake(socket).await;
-        shaken.map_err(|error| error.to_string())
+        let stream = shaken.map_err(|error| error.to_string())?;
+        Ok(TlsClient::new(stream, bytes))
     };
     let cause = match timeout(handler.header_timeout(), shaking_hands).await {
         Ok(Ok(stream)) => return Some(Box::new(stream)),

@@ -8,6 +8,7 @@ pub(super) mod connection_limit;
 mod listener;
 mod proxy_protocol;
 mod runtime_probe;
+mod tls_bytes;
 
 pub use client_places::ClientPlaces;
 pub use connection::ClientConnections;

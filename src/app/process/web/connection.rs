@@ -4,7 +4,7 @@ use super::client_shares::{ClientBounds, ClientShares, ConnectionShare};
 use crate::analysis::HeldMemory;
 use crate::config::{AnalysisSettings, Limits, TrustedProxies};
 use crate::edge;
-use crate::gateway::MemoryBudget;
+use crate::gateway::{ClientHeads, MemoryBudget};
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Exhausted, Metrics};
 use async_trait::async_trait;
@@ -30,6 +30,8 @@ pub(crate) struct WebLimits {
     /// For a client that takes nothing of its answer.
     pub(crate) idle_timeout: Duration,
     pub(crate) shares: Arc<ClientShares>,
+    /// What clients send before a request is read.
+    pub(crate) before_requests: Arc<ClientHeads>,
     pub(crate) trusted_proxies: TrustedProxies,
     pub(crate) metrics: Arc<Metrics>,
 }
@@ -46,6 +48,7 @@ impl WebLimits {
         Self {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
+            before_requests: ClientHeads::new(memory.clone(), limits.client_bytes),
             shares: ClientShares::new(memory, bounds),
             trusted_proxies: settings.trusted_proxies.clone(),
             metrics: metrics.clone(),
@@ -58,10 +61,12 @@ impl WebLimits {
             bytes: most,
             connections: usize::MAX,
         };
+        let memory = MemoryBudget::unmeasured(most as u64);
         Self {
             header_timeout: times.header_timeout,
             idle_timeout: times.idle_timeout,
-            shares: ClientShares::new(MemoryBudget::unmeasured(most as u64), bounds),
+            before_requests: ClientHeads::new(memory.clone(), most as u64),
+            shares: ClientShares::new(memory, bounds),
             trusted_proxies: TrustedProxies::default(),
             metrics: metrics.clone(),
         }

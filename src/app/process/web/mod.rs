@@ -12,7 +12,7 @@ mod waiting_piece;
 pub(crate) use connection::WebLimits;
 
 use crate::analysis::{ApiError, BodyMemory, Peer, RouteNames, Stopping};
-use crate::gateway::{ConnectionHandler, ConnectionLimit};
+use crate::gateway::{ClientHeads, ConnectionHandler, ConnectionLimit};
 use crate::observe::Metrics;
 use answer_body::AnswerBody;
 use async_trait::async_trait;
@@ -175,6 +175,10 @@ impl ConnectionHandler for CountedApp {
         self.app.limits.header_timeout
     }
 
+    fn client_memory(&self) -> Arc<ClientHeads> {
+        self.app.client_memory()
+    }
+
     fn trusts(&self, peer: IpAddr) -> bool {
         self.app.limits.trusted_proxies.contains(peer)
     }
@@ -200,6 +204,10 @@ impl ConnectionHandler for WebApp {
 
     fn header_timeout(&self) -> Duration {
         self.limits.header_timeout
+    }
+
+    fn client_memory(&self) -> Arc<ClientHeads> {
+        self.limits.before_requests.clone()
     }
 }
 

@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 use tar::{Archive, Entry};
 use zstd::stream::read::Decoder;
 
-/// The most bytes of an entry: a row is larger than a part only if its texts are.
-const LARGEST: u64 = 1 << 30;
+/// The most bytes of an entry with rows: a row is larger than a part only if its texts are.
+const LARGEST_ROWS: u64 = 256 << 20;
+/// Of the first entry, the last one and a key.
+const LARGEST_NOTE: u64 = 1 << 20;
 
 /// What an archive holds, piece by piece.
 pub(in crate::app::transfer) enum Part {
@@ -99,7 +101,8 @@ impl ArchiveReader {
                 path.display()
             )
         };
-        for entry in archive.entries().with_context(damaged)? {
+        // Extensions, such as names of any length, are read into memory before anybody sees them: no version writes any.
+        for entry in archive.entries().with_context(damaged)?.raw(true) {
             let (name, content) = content(entry).with_context(damaged)?;
             if let Some(part) = check.entry(&name, content).with_context(damaged)? {
                 if let Part::About(about) = &part {
@@ -119,13 +122,28 @@ fn content(entry: io::Result<Entry<'_, impl Read>>) -> Result<(String, Vec<u8>)>
     let entry = entry?;
     let name = String::from_utf8(entry.path_bytes().into_owned());
     let name = name.map_err(|_| anyhow!("an entry has no name"))?;
-    let mut content = Vec::new();
-    entry.take(LARGEST + 1).read_to_end(&mut content)?;
     ensure!(
-        content.len() as u64 <= LARGEST,
-        "the entry {name} has more than {LARGEST} bytes, as no version of this program writes it"
+        entry.header().entry_type().is_file(),
+        "an entry is not a file, as no version of this program writes it"
     );
+    let (size, largest) = (entry.header().entry_size()?, largest(&name));
+    ensure!(
+        size <= largest,
+        "the entry {name} has more than {largest} bytes, as no version of this program writes it"
+    );
+    let mut content = Vec::with_capacity(usize::try_from(size)?);
+    entry.take(size).read_to_end(&mut content)?;
+    ensure!(content.len() as u64 == size, "the entry {name} is cut off");
     Ok((name, content))
+}
+
+/// The most bytes of an entry of this name.
+fn largest(name: &str) -> u64 {
+    match name.split_once('/').map(|(kind, _)| kind) {
+        Some("store") => LARGEST_ROWS,
+        Some("files" | "spool") => PART as u64,
+        _ => LARGEST_NOTE,
+    }
 }
 
 fn check_format(path: &Path, about: &About) -> Result<()> {

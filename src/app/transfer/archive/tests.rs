@@ -182,3 +182,61 @@ fn what_is_no_archive_is_refused() {
     let missing = ArchiveReader::open(&path, None).map(|_| ()).unwrap_err();
     assert!(missing.to_string().contains("archive"), "{missing}");
 }
+
+#[test]
+fn an_entry_that_no_version_writes_is_refused_by_its_head() {
+    use tar::{Builder, EntryType, Header};
+    let (_folder, path) = a_path();
+    let huge = 2 << 30;
+    for (name, kind, size, said) in [
+        ("link", EntryType::GNULongName, huge, "not a file"),
+        ("link", EntryType::GNULongLink, huge, "not a file"),
+        ("PaxHeaders/x", EntryType::XHeader, huge, "not a file"),
+        ("PaxHeaders/x", EntryType::XGlobalHeader, huge, "not a file"),
+        (
+            "store/blobs/000001.jsonl",
+            EntryType::Symlink,
+            0,
+            "not a file",
+        ),
+        (
+            "store/blobs/000001.jsonl",
+            EntryType::Regular,
+            huge,
+            "more than 268435456 bytes",
+        ),
+        (
+            "spool/x.seg/000001",
+            EntryType::Regular,
+            2 << 20,
+            "more than 1048576 bytes",
+        ),
+        (
+            "keys/0",
+            EntryType::Regular,
+            2 << 20,
+            "more than 1048576 bytes",
+        ),
+        (
+            "manifest.json",
+            EntryType::Regular,
+            huge,
+            "more than 1048576 bytes",
+        ),
+    ] {
+        let encoder = zstd::stream::write::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
+        let mut tar = Builder::new(encoder);
+        let mut header = Header::new_gnu();
+        header.set_path(name).unwrap();
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_mode(0o600);
+        header.set_cksum();
+        // Nothing of what the head claims is there: whoever read it first would find another fault.
+        tar.append(&header, std::io::empty()).unwrap();
+        tar.into_inner().unwrap().finish().unwrap();
+        let refused = ArchiveReader::open(&path, None).unwrap().read(|_| Ok(()));
+        let refused = format!("{:#}", refused.unwrap_err());
+        assert!(refused.contains(said), "{name} {kind:?}: {refused}");
+    }
+}

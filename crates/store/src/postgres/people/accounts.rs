@@ -18,7 +18,7 @@ const CHANGE: &str = "
     UPDATE accounts SET role = coalesce($2, role), password = coalesce($3, password),
         disabled_at_ms = CASE WHEN $4 THEN $5 ELSE disabled_at_ms END,
         signed_in_at_ms = coalesce($6, signed_in_at_ms)
-    WHERE id = $1 RETURNING *";
+    WHERE id = $1 AND ($7::text IS NULL OR password = $7) RETURNING *";
 const LIST: &str = "SELECT * FROM accounts WHERE name > $1 ORDER BY name LIMIT $2";
 const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
@@ -70,7 +70,8 @@ impl AccountStore for PostgresStore {
             .bind(change.password)
             .bind(change.disabled_at_ms.is_some())
             .bind(change.disabled_at_ms.flatten())
-            .bind(change.signed_in_at_ms);
+            .bind(change.signed_in_at_ms)
+            .bind(change.if_password);
         self.all(query).await?.first().map(account).transpose()
     }
 

@@ -12,9 +12,13 @@ use sqlx::postgres::PgRow;
 const FIND: &str = "
     SELECT s.started_at_ms, s.seen_at_ms, a.*
     FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = $1";
+/// The lock waits for a change of the password that is under way and looks at its outcome.
 const ADD: &str = "
-    WITH stale AS (DELETE FROM sign_ins WHERE seen_at_ms < $5)
-    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES ($1, $2, $3, $4)";
+    WITH stale AS (DELETE FROM sign_ins WHERE seen_at_ms < $6),
+        owner AS (SELECT id FROM accounts
+                  WHERE id = $2 AND password IS NOT DISTINCT FROM $5 AND disabled_at_ms IS NULL FOR SHARE)
+    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms)
+    SELECT $1, id, $3, $4 FROM owner RETURNING account_id";
 
 #[async_trait]
 impl SignInStore for PostgresStore {
@@ -54,15 +58,17 @@ impl SignInStore for PostgresStore {
         &self,
         hash: SecretHash,
         sign_in: SignIn,
+        password: Option<&str>,
         stale_ms: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let query = sqlx::query(ADD)
             .bind(&hash.0[..])
             .bind(sign_in.account.0)
             .bind(sign_in.started_at_ms)
             .bind(sign_in.seen_at_ms)
+            .bind(password)
             .bind(stale_ms);
-        self.all(query).await.map(drop)
+        Ok(!self.all(query).await?.is_empty())
     }
 
     async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError> {

@@ -18,7 +18,8 @@ const LINK: &str = "SELECT account_id FROM account_links WHERE hash = ?1 AND end
 const TAKE_LINK: &str =
     "DELETE FROM account_links WHERE hash = ?1 AND ends_at_ms > ?2 RETURNING account_id";
 const ADD: &str = "
-    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES (?1, ?2, ?3, ?4)";
+    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms)
+    SELECT ?1, id, ?3, ?4 FROM accounts WHERE id = ?2 AND password IS ?5 AND disabled_at_ms IS NULL";
 const TOUCH: &str = "UPDATE sign_ins SET seen_at_ms = max(seen_at_ms, ?2) WHERE hash = ?1";
 
 #[async_trait]
@@ -57,10 +58,15 @@ impl SignInStore for SqliteStore {
         &self,
         hash: SecretHash,
         sign_in: SignIn,
+        password: Option<&str>,
         stale_ms: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
+        let password = password.map(str::to_owned);
         self.writer
-            .write(move |connection| Box::pin(add(connection, hash, sign_in, stale_ms)))
+            .write(move |connection| Box::pin(remove_stale(connection, stale_ms)))
+            .await?;
+        self.writer
+            .write(move |connection| Box::pin(add(connection, hash, sign_in, password)))
             .await
     }
 
@@ -130,24 +136,27 @@ pub(super) async fn remove_links(
     Ok(())
 }
 
+async fn remove_stale(connection: &mut SqliteConnection, stale_ms: i64) -> Result<(), StoreError> {
+    let query = sqlx::query("DELETE FROM sign_ins WHERE seen_at_ms < ?1").bind(stale_ms);
+    query.execute(connection).await?;
+    Ok(())
+}
+
 async fn add(
     connection: &mut SqliteConnection,
     hash: SecretHash,
     sign_in: SignIn,
-    stale_ms: i64,
-) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM sign_ins WHERE seen_at_ms < ?1")
-        .bind(stale_ms)
-        .execute(&mut *connection)
-        .await?;
-    sqlx::query(ADD)
+    password: Option<String>,
+) -> Result<bool, StoreError> {
+    let added = sqlx::query(ADD)
         .bind(hash.0.to_vec())
         .bind(sign_in.account.0)
         .bind(sign_in.started_at_ms)
         .bind(sign_in.seen_at_ms)
+        .bind(password)
         .execute(connection)
         .await?;
-    Ok(())
+    Ok(added.rows_affected() > 0)
 }
 
 async fn touch(

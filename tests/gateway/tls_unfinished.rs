@@ -1,0 +1,128 @@
+//! Bytes of TLS that give no request yet: handshakes and records without their end are bounded, count for the address
+//! of their client (`limits.client_bytes`) and are given back, on the gateway's listener and on the analysis server's.
+
+use crate::memory::of_size;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use support::eventually;
+use support::fault::free_port;
+use support::http::{connect, is_timeout};
+use support::stack::{Folder, Stack};
+use support::tls::Identity;
+use support::upstream::Upstream;
+
+const GATEWAY: &str = "monitor_buffered_bytes";
+const API: &str = "monitor_api_buffered_bytes";
+/// What an unfinished handshake or record counts for.
+const STEP: f64 = (16 << 10) as f64;
+const FEW: usize = 20;
+
+/// A listener with TLS, and the metric of the memory that its clients take.
+type Guarded = (SocketAddr, &'static str);
+
+fn listeners(identity: &Identity) -> (Stack, [Guarded; 2], Upstream) {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let cert = folder.write("cert.pem", &identity.cert_pem);
+    let key = folder.write("key.pem", &identity.key_pem);
+    let tls = format!(
+        "tls: {{cert: \"{}\", key: \"{}\"}}",
+        cert.display(),
+        key.display()
+    );
+    let started = (0..5).find_map(|_| {
+        let (clear, open, secure, api) = (free_port(), free_port(), free_port(), free_port());
+        let yaml = format!(
+            "listen:\n  - 127.0.0.1:{clear}\n  - {{address: 127.0.0.1:{secure}, {tls}}}\n\
+             limits: {{client_bytes: 1MiB, header_timeout: 60s}}\n\
+             analysis:\n  listen:\n    - 127.0.0.1:{open}\n    - {{address: 127.0.0.1:{api}, {tls}}}\n  \
+             max_body: 256KiB\n  limits: {{client_bytes: 1MiB}}"
+        );
+        let stack = Stack::all_with_printed_key().upstream(&upstream).yaml(&yaml);
+        let stack = stack.listening_by_yaml(clear).analysis_by_yaml(open).try_start()?;
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        Some((stack, [(at(secure), GATEWAY), (at(api), API)]))
+    });
+    let (stack, listeners) = started.expect("free ports");
+    (stack, listeners, upstream)
+}
+
+/// The first bytes of a ClientHello that claims 60,000 bytes.
+fn begun_hello(bytes: usize) -> Vec<u8> {
+    let mut hello = vec![1, 0, 0xea, 0x60, 3, 3];
+    hello.resize(bytes, 0);
+    let records = hello.chunks(8_000).flat_map(|part| {
+        let length = u16::try_from(part.len()).unwrap().to_be_bytes();
+        [&[22, 3, 1][..], &length, part].concat()
+    });
+    records.collect()
+}
+
+fn unfinished_hello(address: SocketAddr) -> TcpStream {
+    let mut socket = connect(address);
+    socket.write_all(&begun_hello(12_000)).unwrap();
+    socket
+}
+
+fn held(stack: &Stack, metric: &str, bytes: f64) {
+    eventually("it is counted, and no more than that", || {
+        (stack.metric(metric) == bytes).then_some(())
+    });
+}
+
+#[test]
+fn a_client_hello_of_more_than_16_kib_ends_its_connection() {
+    let identity = Identity::new();
+    let (_stack, listeners, _upstream) = listeners(&identity);
+    for (address, _) in listeners {
+        let mut socket = connect(address);
+        // The end of it may find the connection closed.
+        let _ = socket.write_all(&begun_hello(59_000));
+        let mut answer = Vec::new();
+        let end = socket.read_to_end(&mut answer);
+        assert!(end.is_ok() || end.is_err_and(|error| !is_timeout(&error)));
+        identity.connect(address, &[]);
+    }
+}
+
+#[test]
+fn unfinished_handshakes_of_one_client_take_a_bounded_part_of_the_memory() {
+    let identity = Identity::new();
+    let (stack, listeners, _upstream) = listeners(&identity);
+    for (address, metric) in listeners {
+        let few: Vec<_> = (0..FEW).map(|_| unfinished_hello(address)).collect();
+        held(&stack, metric, STEP * FEW as f64);
+        identity.connect(address, &[]);
+        let many: Vec<_> = (0..100).map(|_| unfinished_hello(address)).collect();
+        held(&stack, metric, (1 << 20) as f64);
+        drop((few, many));
+        held(&stack, metric, 0.0);
+        identity.connect(address, &[]);
+    }
+}
+
+#[test]
+fn unfinished_records_of_one_client_count_for_it() {
+    let identity = Identity::new();
+    let (stack, listeners, _upstream) = listeners(&identity);
+    let preface = &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"[..];
+    let line = &b"GET / HTTP/1.1\r\n"[..];
+    for ((address, metric), first) in listeners.into_iter().zip([preface, line]) {
+        let begun: Vec<_> = (0..FEW)
+            .map(|_| {
+                let socket = connect(address);
+                let mut below = socket.try_clone().unwrap();
+                let mut conn = identity.connect_on(socket);
+                conn.send(first);
+                below.write_all(&[23, 3, 3, 0x40, 0x10]).unwrap();
+                below.write_all(&[0; 12_000]).unwrap();
+                conn
+            })
+            .collect();
+        held(&stack, metric, STEP * FEW as f64);
+        drop(begun);
+        held(&stack, metric, 0.0);
+    }
+    let mut conn = identity.connect(listeners[0].0, &["http/1.1"]).0;
+    conn.send(&of_size(300_000).bytes());
+    assert_ne!(conn.response().status(), 503);
+}
