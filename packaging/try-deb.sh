@@ -45,6 +45,18 @@ files() {
 architecture="$(dpkg-deb -f "$package" Architecture)"
 ! is_foreign "$architecture" || emulate "$architecture"
 fresh_system "$system" "" "$architecture"
+
+# Has the application block what the call below holds: qemu's emulation of connections lacks an option that the
+# gateway sets (IP_BIND_ADDRESS_NO_PORT), so that no emulated gateway reaches a model server, and answers itself.
+block() {
+  local token application
+  token="$(inside monitor token create --name try --scope ingest,read,admin --data-dir /var/lib/monitor/all)"
+  local api=(curl -sSf --noproxy "*" -H "Authorization: Bearer $token") url="http://127.0.0.1:$analysis/applications"
+  application="$("${api[@]}" "$url" | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)"
+  "${api[@]}" "$url/$application/policy" -o "$system/tmp/policy" -X PATCH -H 'Content-Type: application/json' \
+    -H 'If-Match: "1"' -d '{"policy": {"app_mode": "sync", "phrase": "I cannot help with that."}}'
+}
+
 files >"$system/tmp/before"
 cp "$package" "$system/tmp/monitor.deb"
 
@@ -68,6 +80,7 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 [ -n "$key" ] || { grep -v mon_ "$system/tmp/err" >&2; exit 1; }
+! is_foreign "$architecture" || block
 curl -sSf --noproxy '*' "http://127.0.0.1:$gateway/v1/chat/completions" -H "X-Monitor-Api-Key: $key" \
   -H 'Content-Type: application/json' \
   -d '{"model":"demo-small","messages":[{"role":"user","content":"My card is 4111 1111 1111 1111"}]}' |
