@@ -42,7 +42,7 @@ pub(super) enum KnownKey {
     Due(Recognition),
     /// It was accepted, and its time is over.
     Over,
-    /// Nothing.
+    /// Nobody asked about it yet.
     Never,
 }
 

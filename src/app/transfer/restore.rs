@@ -12,6 +12,7 @@ use super::place::{
     make_private, publish,
 };
 use super::restore_summary::Summary;
+use super::source::{known_schema, oldest_schema};
 use super::target_files::TargetFiles;
 use crate::analysis::database_file;
 use crate::app::process::runtime::backend_runtime;
@@ -83,6 +84,7 @@ pub fn restore(settings: &Settings, role: Role, request: &RestoreRequest) -> Res
     let target = Target::open(settings, &runtime, schema.version)?;
     let mut restoring = Restoring {
         runtime,
+        schema: schema.version,
         filling: Filling::new(target.writer, later, schema.is_older),
         files,
         spool,
@@ -100,7 +102,7 @@ pub fn restore(settings: &Settings, role: Role, request: &RestoreRequest) -> Res
     let restored = match read {
         Ok(counts) => restoring
             .publish(settings, target.database.as_ref())
-            .map(|summary| summary.text(settings, &counts, request)),
+            .map(|summary| summary.text(settings, &counts, &request.file)),
         Err(error) => {
             restoring.abort();
             Err(error)
@@ -130,22 +132,6 @@ fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
         version,
         is_older: version < known,
     })
-}
-
-/// The schema of this program.
-fn oldest_schema(settings: &Settings) -> i64 {
-    match settings.analysis.store {
-        Some(_) => PostgresStore::OLDEST_SCHEMA,
-        None => SqliteStore::OLDEST_SCHEMA,
-    }
-}
-
-/// The schema of this program.
-pub(super) fn known_schema(settings: &Settings) -> i64 {
-    match settings.analysis.store {
-        Some(_) => PostgresStore::SCHEMA,
-        None => SqliteStore::SCHEMA,
-    }
 }
 
 fn check_empty(settings: &Settings, role: Role) -> Result<()> {
@@ -218,6 +204,7 @@ fn remove_database(file: &Path) {
 /// A restore at work.
 struct Restoring {
     runtime: Runtime,
+    schema: i64,
     filling: Filling,
     files: TargetFiles,
     spool: Option<PartialFolder>,
@@ -325,6 +312,7 @@ impl Restoring {
     /// Gives everything its name, the database last. What has its name when something fails loses it again.
     fn publish(self, settings: &Settings, database: Option<&DatabaseFile>) -> Result<Summary> {
         let summary = Summary {
+            schema: self.schema,
             about: self.about,
             filled: self.filled.unwrap_or_default(),
             kept: self.files.kept,

@@ -3,15 +3,14 @@
 use super::archive::manifest::{About, Counts};
 use super::filling::Filled;
 use super::moment::moment;
-use super::restore::{RestoreRequest, known_schema};
-use super::source::{files_name, store_name};
+use super::source::{files_name, known_schema, oldest_schema, store_name};
 use crate::config::Settings;
-use monitor_store::SqliteStore;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What was restored.
 pub(super) struct Summary {
+    pub(super) schema: i64,
     pub(super) about: Option<About>,
     pub(super) filled: Filled,
     pub(super) kept: u64,
@@ -20,15 +19,10 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn text(
-        &self,
-        settings: &Settings,
-        counts: &Counts,
-        request: &RestoreRequest,
-    ) -> String {
+    pub(super) fn text(&self, settings: &Settings, counts: &Counts, file: &Path) -> String {
         let mut text = format!(
             "{} restored and checked\nstore: {}\nfiles in: {}\n",
-            request.file.display(),
+            file.display(),
             store_name(settings),
             files_name(settings)
         );
@@ -69,7 +63,7 @@ impl Summary {
                 path.display()
             );
         }
-        if request.schema == Some(SqliteStore::OLDEST_SCHEMA) && counts.spool_files > 0 {
+        if self.schema == oldest_schema(settings) && counts.spool_files > 0 {
             let _ = writeln!(
                 text,
                 "note: version 4.1.0 does not read the files of the spool; the next upgrade delivers them"

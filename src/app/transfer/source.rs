@@ -49,3 +49,19 @@ pub(super) fn files_name(settings: &Settings) -> String {
         }
     }
 }
+
+/// The schema of this program's store.
+pub(super) fn known_schema(settings: &Settings) -> i64 {
+    match settings.analysis.store {
+        Some(_) => PostgresStore::SCHEMA,
+        None => SqliteStore::SCHEMA,
+    }
+}
+
+/// The oldest schema that a restore can make.
+pub(super) fn oldest_schema(settings: &Settings) -> i64 {
+    match settings.analysis.store {
+        Some(_) => PostgresStore::OLDEST_SCHEMA,
+        None => SqliteStore::OLDEST_SCHEMA,
+    }
+}
