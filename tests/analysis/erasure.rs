@@ -150,13 +150,22 @@ fn the_name_is_gone_from_sessions_that_stay_in_the_embedded_database() {
             is_database && contains(&std::fs::read(file).unwrap(), b"anna-karenina")
         })
     };
-    // A session of hers and of nobody stays, without her name. So few rows split no page of the file.
-    for user in [Some("anna-karenina"), None] {
-        let mut parameters = json!({"session_id": "s"});
+    let line = |session: usize, user: Option<&str>| {
+        let mut parameters = json!({"session_id": format!("session {session}")});
         if let Some(user) = user {
             parameters["user_id"] = user.into();
         }
-        analyse(&stack, "hello", parameters);
+        let body = json!({"application_id": stack.application_id(), "message": "hello",
+            "additional_parameters": parameters});
+        json!({"stage": "pre", "body": body}).to_string()
+    };
+    // Each session grows by records of hers and of nobody: rows of the table move, and its pages split.
+    for round in 0..4 {
+        let of_whom = |session| ((session + round) % 2 == 0).then_some("anna-karenina");
+        let lines: Vec<String> = (0..400).map(|at| line(at * 7 % 400, of_whom(at))).collect();
+        let batch = Request::post("/process_batch/", lines.join("\n"));
+        let batch = authorised(batch.content_type("application/x-ndjson"));
+        assert_eq!(batch.call(stack.analysis_addr).status(), 200);
     }
     assert!(keeps());
     let erase = ("DELETE", "/records?user_id=anna-karenina");

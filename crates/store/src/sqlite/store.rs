@@ -155,8 +155,8 @@ fn writing(options: SqliteConnectOptions) -> SqliteConnectOptions {
         // Takes effect in a new file only. A file created without it reuses the space of removed records,
         // but does not return it to the file system.
         .auto_vacuum(SqliteAutoVacuum::Incremental)
-        // A row that grows moves within its page; erasing it later would leave the copy.
-        .pragma("secure_delete", "FAST")
+        // A row that grows moves, within its page or to another one; erasing it later would leave the copy.
+        .pragma("secure_delete", "ON")
         .pragma("cache_size", WRITER_CACHE)
         .pragma("wal_autocheckpoint", CHECKPOINT)
         .thread_name(|_| priority::WRITER_THREAD.into())

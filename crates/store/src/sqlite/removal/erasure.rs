@@ -29,13 +29,7 @@ const SESSIONS: &str = "
     UPDATE sessions SET user_id = NULL
     WHERE user_id = ?1 AND (?2 IS NULL OR application_id = ?2)";
 
-/// Overwrites what is deleted, and the pages that become free by it.
-const OVERWRITE_ALL: &str = "PRAGMA secure_delete = ON";
-/// The writer's own setting: a row that changes leaves no copy of it in its page. Retention leaves overwriting whole
-/// pages to later records.
-const OVERWRITE_CELLS: &str = "PRAGMA secure_delete = FAST";
-
-/// Removes some records of the user, and overwrites their space in the file.
+/// Removes some records of the user. The writer overwrites their space in the file.
 pub(in crate::sqlite) async fn step(
     connection: &mut SqliteConnection,
     erasure: &Erasure,
@@ -57,11 +51,8 @@ pub(in crate::sqlite) async fn step_in_schema(
         .fetch_all(&mut *connection)
         .await?;
     if seqs.is_empty() {
-        set_overwriting(connection, OVERWRITE_ALL).await?;
         let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
-        let sessions = sessions.bind(application);
-        sessions.execute(&mut *connection).await?;
-        set_overwriting(connection, OVERWRITE_CELLS).await?;
+        sessions.bind(application).execute(connection).await?;
         return Ok(Erased::default());
     }
     let seqs = match has_exchanges {
@@ -72,7 +63,7 @@ pub(in crate::sqlite) async fn step_in_schema(
         .bind(json_list(seqs.iter().copied()))
         .fetch_one(&mut *connection)
         .await?;
-    delete_and_overwrite(connection, &seqs).await?;
+    delete(connection, &seqs).await?;
     Ok(Erased {
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
@@ -89,22 +80,4 @@ async fn beside(connection: &mut SqliteConnection, seqs: Vec<i64>) -> Result<Vec
     let found: Vec<i64> = found.fetch_all(connection).await?;
     // Their exchanges are only known as long as the other records are there.
     Ok(if found.is_empty() { seqs } else { found })
-}
-
-/// Deletes records and overwrites their space.
-pub(super) async fn delete_and_overwrite(
-    connection: &mut SqliteConnection,
-    seqs: &[i64],
-) -> Result<(), StoreError> {
-    set_overwriting(connection, OVERWRITE_ALL).await?;
-    delete(connection, seqs).await?;
-    set_overwriting(connection, OVERWRITE_CELLS).await
-}
-
-async fn set_overwriting(
-    connection: &mut SqliteConnection,
-    pragma: &'static str,
-) -> Result<(), StoreError> {
-    sqlx::query(pragma).fetch_all(connection).await?;
-    Ok(())
 }

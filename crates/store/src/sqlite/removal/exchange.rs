@@ -1,6 +1,6 @@
 //! Exchanges of erased users: their tombstones, and what came before their messages without a name.
 
-use super::erasure::delete_and_overwrite;
+use super::delete;
 use crate::error::StoreError;
 use crate::removal::{ErasedExchange, Erasure};
 use crate::sql::columns::Columns as _;
@@ -63,7 +63,7 @@ pub(super) async fn erase(
     if seqs.is_empty() {
         return Ok(false);
     }
-    delete_and_overwrite(connection, &seqs).await?;
+    delete(connection, &seqs).await?;
     Ok(true)
 }
 

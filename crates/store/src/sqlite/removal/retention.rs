@@ -181,6 +181,19 @@ async fn write_step(writer: &Writer, scope: RetentionScope) -> Result<Option<Ste
     step.await
 }
 
+/// Retention leaves overwriting whole pages to later records.
+const LEAVE_PAGES: &str = "PRAGMA secure_delete = FAST";
+/// The writer's own setting. A connection on which a step failed is replaced by one that has it.
+const OVERWRITE: &str = "PRAGMA secure_delete = ON";
+
+async fn set_overwriting(
+    connection: &mut SqliteConnection,
+    pragma: &'static str,
+) -> Result<(), StoreError> {
+    sqlx::query(pragma).fetch_all(connection).await?;
+    Ok(())
+}
+
 /// One step: removes the records that are due first; None if there are none.
 async fn step(
     connection: &mut SqliteConnection,
@@ -195,7 +208,9 @@ async fn step(
     }
     let seqs = due.candidates.iter().map(|candidate| candidate.seq);
     let seqs: Vec<i64> = seqs.collect();
+    set_overwriting(connection, LEAVE_PAGES).await?;
     delete(connection, &seqs).await?;
+    set_overwriting(connection, OVERWRITE).await?;
     Ok(Some(Step {
         cause: due.cause,
         records: seqs.len() as u64,
