@@ -7,7 +7,7 @@ use super::archive::writer::ArchiveWriter;
 use super::file_list::FileList;
 use super::moment::{moment, now_ms};
 use super::place::PartialFile;
-use super::sinks::{ArchiveSink, FileSink};
+use super::sinks::{ArchiveSink, FileSink, UserTombstones};
 use super::source::{self, files_name, store_name};
 use super::staged_spool::StagedSpool;
 use crate::analysis::open_blobs;
@@ -87,9 +87,16 @@ async fn write(
     let mut archive = ArchiveWriter::begin(file, key, &about)?;
     let expected = reader.records().await?;
     let mut tables = ArchiveSink::new(archive, expected);
-    let wanted = |table: &Table| !request.erasures_only || *table == Table::Tombstones;
-    for table in Table::ALL.into_iter().filter(wanted) {
-        reader.read(table, &mut tables).await?;
+    match request.erasures_only {
+        true => {
+            let mut users = UserTombstones(&mut tables);
+            reader.read(Table::Tombstones, &mut users).await?;
+        }
+        false => {
+            for table in Table::ALL {
+                reader.read(table, &mut tables).await?;
+            }
+        }
     }
     archive = tables.end();
     let mut list = FileList::begin(&request.file)?;

@@ -61,6 +61,17 @@ impl RowSink for ArchiveSink {
     }
 }
 
+/// Appends the tombstones of users. Those of exchanges are many, and a restore erases nothing by them.
+pub(super) struct UserTombstones<'a>(pub(super) &'a mut ArchiveSink);
+
+#[async_trait]
+impl RowSink for UserTombstones<'_> {
+    async fn take(&mut self, table: Table, mut rows: Vec<Row>) -> Result<(), TransferError> {
+        rows.retain(|row| !row.is_erased_exchange());
+        self.0.take(table, rows).await
+    }
+}
+
 /// Appends files to an archive.
 pub(super) struct FileSink {
     archive: ArchiveWriter,

@@ -70,6 +70,12 @@ impl Row {
         self.table
     }
 
+    /// Whether it is the tombstone of an exchange, which has a UUID of version 8, and not that of a user.
+    pub fn is_erased_exchange(&self) -> bool {
+        let id = self.id("id").filter(|_| self.table == Table::Tombstones);
+        id.is_some_and(|id| id.get_version_num() == 8)
+    }
+
     /// The value of a column; null for a column that there is not.
     pub fn value(&self, column: &str) -> &Value {
         let place = self.table.place(column);

@@ -19,10 +19,12 @@ use std::ops::Range;
 /// Records of one statement.
 const PAGE: usize = 2_000;
 
-/// Days are not dropped while the snapshot is read: what is dropped is gone for older snapshots too.
+/// Days are not dropped while the snapshot is read: what is dropped is gone for older snapshots too. The snapshot is that
+/// of the first SELECT; a lock takes none.
 const BEGIN: &str = "
     BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-    LOCK TABLE records, record_bodies IN ACCESS SHARE MODE";
+    LOCK TABLE records, record_bodies IN ACCESS SHARE MODE;
+    SELECT 1";
 const SCHEMA: &str = "SELECT max(version)::bigint FROM schema_version";
 
 pub(super) struct Reader {
