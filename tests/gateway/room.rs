@@ -81,6 +81,9 @@ fn one_address_has_its_share_of_the_connections_and_a_known_key_has_more() {
         assert_eq!(conn.response().status(), 200, "all of them are open");
     }
     drop(strangers);
+    eventually("the strangers are gone", || {
+        (stack.metric(CONNECTIONS) == 12.0).then_some(())
+    });
     let mut next = Request::chat(HELLO).send(stack.gateway_addr);
     assert_eq!(next.response().status(), 200, "there is room again");
     assert_eq!(stack.metric(CLIENT_CONNECTIONS), 3.0);
