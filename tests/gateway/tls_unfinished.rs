@@ -125,3 +125,28 @@ fn unfinished_records_of_one_client_count_for_it() {
     conn.send(&of_size(300_000).bytes());
     assert_ne!(conn.response().status(), 503);
 }
+
+#[test]
+fn a_record_that_begins_beside_bytes_of_a_request_counts_from_its_first_byte() {
+    let identity = Identity::new();
+    let (stack, listeners, _upstream) = listeners(&identity);
+    let preface = &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"[..];
+    let line = &b"GET / HTTP/1.1\r\n"[..];
+    // What the TLS library reads at once is less, so that the rest alone would not count.
+    let record = [&[23, 3, 3, 0x40, 0x10][..], &[0; 7_000]].concat();
+    let [(gateway, _), (api, _)] = listeners;
+    let (http2, http1) = (("h2", preface), ("http/1.1", line));
+    let cases = [
+        (gateway, GATEWAY, http2),
+        (gateway, GATEWAY, http1),
+        (api, API, http1),
+    ];
+    for (address, metric, (protocol, first)) in cases {
+        let begun: Vec<_> = (0..FEW)
+            .map(|_| identity.connect_sending(connect(address), &[protocol], first, &record))
+            .collect();
+        held(&stack, metric, STEP * FEW as f64);
+        drop(begun);
+        held(&stack, metric, 0.0);
+    }
+}

@@ -79,7 +79,38 @@ impl Identity {
         self.connect_over(socket, &[]).0
     }
 
+    /// The same; what is sent first, and these raw bytes behind its record, leave in one write.
+    pub fn connect_sending(
+        &self,
+        mut socket: TcpStream,
+        protocols: &[&str],
+        first: &[u8],
+        raw: &[u8],
+    ) -> TcpStream {
+        let mut session = self.shake_hands(&mut socket, protocols);
+        session.writer().write_all(first).unwrap();
+        let mut bytes = Vec::new();
+        while session.wants_write() {
+            session.write_tls(&mut bytes).unwrap();
+        }
+        bytes.extend_from_slice(raw);
+        socket.write_all(&bytes).unwrap();
+        socket
+    }
+
     fn connect_over(&self, mut socket: TcpStream, protocols: &[&str]) -> (Conn, Option<String>) {
+        let session = self.shake_hands(&mut socket, protocols);
+        let chosen = session
+            .alpn_protocol()
+            .map(|p| String::from_utf8_lossy(p).into_owned());
+        let control = socket.try_clone().unwrap();
+        (
+            Conn::over(Box::new(StreamOwned::new(session, socket)), control),
+            chosen,
+        )
+    }
+
+    fn shake_hands(&self, socket: &mut TcpStream, protocols: &[&str]) -> ClientConnection {
         let mut roots = RootCertStore::empty();
         roots.add(self.cert.clone()).unwrap();
         let mut config = ClientConfig::builder_with_provider(provider())
@@ -91,18 +122,9 @@ impl Identity {
         let name = ServerName::try_from("localhost").unwrap();
         let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
         while session.is_handshaking() {
-            session
-                .complete_io(&mut socket)
-                .expect("the handshake succeeds");
+            session.complete_io(socket).expect("the handshake succeeds");
         }
-        let chosen = session
-            .alpn_protocol()
-            .map(|p| String::from_utf8_lossy(p).into_owned());
-        let control = socket.try_clone().unwrap();
-        (
-            Conn::over(Box::new(StreamOwned::new(session, socket)), control),
-            chosen,
-        )
+        session
     }
 }
 

@@ -92,7 +92,7 @@ impl AsyncRead for ClientSocket {
         ready!(tls.poll_room(cx))?;
         let before = buf.filled().len();
         let read = Pin::new(this.stream.get_mut()).poll_read(cx, buf);
-        tls.add_read(buf.filled().len() - before);
+        tls.add_read(&buf.filled()[before..]);
         read
     }
 }

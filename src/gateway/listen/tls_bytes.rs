@@ -26,13 +26,17 @@ const LONGEST_HELLO: usize = 16 << 10;
 const SHORT: usize = 4 << 10;
 /// What the TLS library keeps at most: a message of the handshake, in several records.
 const MOST_KEPT: usize = 80 << 10;
+/// Kind, version and length.
+const RECORD_HEAD: usize = 5;
 /// Between two attempts to count what was read.
 const ATTEMPT: Duration = Duration::from_millis(200);
 
 /// What one connection has unfinished, shared by the socket below the TLS library and the stream above it.
 pub(super) struct TlsBytes {
-    /// Read since the last plaintext.
+    /// Read since the last plaintext; after it, what was read of the record that had begun already.
     unfinished: AtomicUsize,
+    /// Read of the record whose end is missing.
+    of_record: AtomicUsize,
     /// The handshake is over.
     is_established: AtomicBool,
     /// The ClientHello was answered.
@@ -46,6 +50,7 @@ impl TlsBytes {
     pub(super) fn new(share: Option<HeadShare>) -> Arc<Self> {
         Arc::new(Self {
             unfinished: AtomicUsize::new(0),
+            of_record: AtomicUsize::new(0),
             is_established: AtomicBool::new(false),
             has_answered: AtomicBool::new(false),
             share: share.map(Mutex::new),
@@ -80,9 +85,11 @@ impl TlsBytes {
     /// The handshake is over, or plaintext was read: what is unfinished begins anew.
     fn finish(&self) {
         let was_counted = !self.is_established.swap(true, Ordering::Relaxed);
-        let unfinished = self.unfinished.swap(0, Ordering::Relaxed);
+        let begun = self.of_record.load(Ordering::Relaxed);
+        let unfinished = self.unfinished.swap(begun, Ordering::Relaxed);
         if let Some(share) = &self.share
             && (was_counted || unfinished >= SHORT)
+            && begun < SHORT
         {
             lock(share).release();
         }
@@ -106,6 +113,7 @@ impl fmt::Debug for TlsBytes {
 #[derive(Debug)]
 pub(super) struct TlsReads {
     bytes: Arc<TlsBytes>,
+    records: Records,
     /// Runs while there is no room.
     waiting: Option<Pin<Box<Sleep>>>,
 }
@@ -114,6 +122,7 @@ impl TlsReads {
     pub(super) fn new(bytes: Arc<TlsBytes>) -> Self {
         Self {
             bytes,
+            records: Records::default(),
             waiting: None,
         }
     }
@@ -133,12 +142,57 @@ impl TlsReads {
         Poll::Ready(Ok(()))
     }
 
-    pub(super) fn add_read(&self, bytes: usize) {
-        self.bytes.unfinished.fetch_add(bytes, Ordering::Relaxed);
+    pub(super) fn add_read(&mut self, bytes: &[u8]) {
+        self.records.push(bytes);
+        let of_record = self.records.begun();
+        self.bytes.of_record.store(of_record, Ordering::Relaxed);
+        let unfinished = &self.bytes.unfinished;
+        unfinished.fetch_add(bytes.len(), Ordering::Relaxed);
     }
 
     pub(super) fn has_written(&self) {
         self.bytes.has_answered.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Follows the records of a connection by their heads (RFC 8446 §5.1).
+#[derive(Debug, Default)]
+struct Records {
+    head: [u8; RECORD_HEAD],
+    head_filled: usize,
+    length: usize,
+    left: usize,
+}
+
+impl Records {
+    fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let taken = match self.left {
+                0 => bytes.len().min(RECORD_HEAD - self.head_filled),
+                left => bytes.len().min(left),
+            };
+            let (now, rest) = bytes.split_at(taken);
+            bytes = rest;
+            if self.left > 0 {
+                self.left -= taken;
+                continue;
+            }
+            self.head[self.head_filled..][..taken].copy_from_slice(now);
+            self.head_filled += taken;
+            if self.head_filled == RECORD_HEAD {
+                self.head_filled = 0;
+                self.length = usize::from(u16::from_be_bytes([self.head[3], self.head[4]]));
+                self.left = self.length;
+            }
+        }
+    }
+
+    /// Bytes of the record whose end is missing.
+    fn begun(&self) -> usize {
+        match self.left {
+            0 => self.head_filled,
+            left => RECORD_HEAD + self.length - left,
+        }
     }
 }
 
@@ -242,5 +296,27 @@ impl<S: GetProxyDigest> GetProxyDigest for TlsClient<S> {
 impl<S: GetSocketDigest> GetSocketDigest for TlsClient<S> {
     fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
         self.inner.get_socket_digest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Records;
+
+    #[test]
+    fn what_has_begun_of_a_record_is_counted_however_its_bytes_come() {
+        let record =
+            |length: u8| [&[23, 3, 3, 0, length][..], &vec![7; usize::from(length)]].concat();
+        let bytes = [record(9), record(0), record(200)[..100].to_vec()].concat();
+        for size in 1..bytes.len() {
+            let mut records = Records::default();
+            bytes.chunks(size).for_each(|piece| records.push(piece));
+            assert_eq!(records.begun(), 100, "pieces of {size}");
+        }
+        let mut records = Records::default();
+        records.push(&record(3));
+        assert_eq!(records.begun(), 0);
+        records.push(&[23, 3]);
+        assert_eq!(records.begun(), 2);
     }
 }
