@@ -11,6 +11,8 @@ pub(crate) struct BankCardNumber;
 
 const MOST_DIGITS: usize = 19;
 const MOST_GROUPS: usize = 6;
+/// Groups of four in front of a card that has more of them behind it.
+const MOST_BEFORE: usize = 2;
 
 impl Detector for BankCardNumber {
     fn name(&self) -> PatternName {
@@ -128,7 +130,8 @@ impl Groups<'_> {
         let values = text.values(runs);
         if !(known_system(&values)
             && checksum::luhn(&values)
-            && text.isolated(start, end, Label::Card))
+            && self.is_free_before(start)
+            && text.free_after(end))
         {
             return false;
         }
@@ -141,9 +144,37 @@ impl Groups<'_> {
                 self.goes_on_before || self.goes_on_behind(last) || self.are_amounts(runs);
             return printed_groups(sizes.all()) && (named || !is_list && !denied);
         }
-        let four = |at: usize| text.runs().get(at).is_some_and(|run| run.digits() == 4);
-        let goes_on_before = self.goes_on_before && four(first - 1);
-        named || (usual_groups(sizes.all()) && !goes_on_before && !denied)
+        named || (usual_groups(sizes.all()) && !denied && !self.is_within_a_list(last))
+    }
+
+    /// More groups of four stand on both sides: a row of numbers, in which some four look like a card by chance. A
+    /// year or an id in front of a card is none.
+    fn is_within_a_list(&self, last: usize) -> bool {
+        let is_four = |at: usize| {
+            self.text
+                .runs()
+                .get(at)
+                .is_some_and(|run| run.digits() == 4)
+        };
+        let is_joined =
+            |left: usize| self.text.gap(left).and_then(Separator::of) == Some(self.between);
+        let earlier = (0..self.first).rev().take(MOST_BEFORE + 1);
+        let before = earlier
+            .take_while(|at| is_four(*at) && is_joined(*at))
+            .count();
+        self.goes_on_before
+            && before > MOST_BEFORE
+            && self.goes_on_behind(last)
+            && is_four(last + 1)
+    }
+
+    /// Also behind a group of four that is free itself: `2024-4111-1111-1111-1111`.
+    fn is_free_before(&self, start: usize) -> bool {
+        let text = self.text;
+        let is_free = |start: usize| text.free_before(start, Label::Card);
+        let group = text.runs()[..self.first].last();
+        let group = group.filter(|run| self.goes_on_before && run.digits() == 4);
+        is_free(start) || group.is_some_and(|run| is_free(run.start))
     }
 
     fn goes_on_behind(&self, last: usize) -> bool {
@@ -199,6 +230,27 @@ mod tests {
             found(&BankCardNumber, "2202 7626 7918 8976 186"),
             ["2202 7626 7918 8976 186"]
         );
+    }
+
+    #[test]
+    fn groups_of_four_beside_a_card_do_not_hide_it() {
+        for text in [
+            "2024 4111 1111 1111 1111",
+            "2024-4111-1111-1111-1111",
+            "a1b2-18fe1b8a2399 4111 1111 1111 1111",
+            "18fe1b8a 2399 4111 1111 1111 1111 2026",
+            "1000 2000 4111 1111 1111 1111 3000",
+            "1000 2000 3000 5000 6000 4111 1111 1111 1111",
+        ] {
+            let card = if text.contains("4111-") {
+                "4111-1111-1111-1111"
+            } else {
+                "4111 1111 1111 1111"
+            };
+            assert_eq!(found(&BankCardNumber, text), [card], "{text:?}");
+        }
+        let list = "1000 2000 1500 4111 1111 1111 1111 5000";
+        assert!(found(&BankCardNumber, list).is_empty());
     }
 
     #[test]
