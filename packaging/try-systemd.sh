@@ -41,6 +41,11 @@ inside() {
     /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
 
+# The small system has no program for signals; its shell does.
+signal() {
+  inside sh -c 'kill "$@"' sh "$@"
+}
+
 # A property of the service.
 property() {
   inside systemctl show monitor -p "$1" --value
@@ -176,7 +181,7 @@ sed -i '$d' "$system/etc/monitor/all.yaml"
 say "upgrade three times, close after each other, and wait for the watchdog"
 for _ in 1 2; do
   main="$(property MainPID)"
-  inside kill -QUIT "$main"
+  signal -QUIT "$main"
   soon "an upgrade" is_other_than "$main"
   call
   sleep 8
@@ -205,7 +210,7 @@ stream >"$system/root/stream" &
 streaming=$!
 sleep 1
 main="$(property MainPID)"
-inside kill -QUIT "$main"
+signal -QUIT "$main"
 soon "an upgrade" is_other_than "$main"
 inside systemctl stop monitor
 wait "$streaming" || fail "the stream was cut"
@@ -214,18 +219,18 @@ inside systemctl start monitor
 
 say "killed, and hanging"
 main="$(property MainPID)"
-inside kill -KILL "$main"
+signal -KILL "$main"
 soon "a restart" is_other_than "$main"
 soon "an answer" answers
 restarts 1
 stream >/dev/null 2>&1 &
 main="$(property MainPID)"
-inside kill -QUIT "$main"
+signal -QUIT "$main"
 soon "an upgrade" is_other_than "$main"
-inside kill -KILL "$(property MainPID)"
+signal -KILL "$(property MainPID)"
 soon "an answer while the old process drained" answers
 restarts 2
-inside kill -STOP "$(property MainPID)"
+signal -STOP "$(property MainPID)"
 sleep 34
 soon "an answer" answers
 restarts 3
