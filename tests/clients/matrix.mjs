@@ -11,6 +11,32 @@ const headers = (app) => ({ "X-Monitor-Api-Key": key, "X-Application-Id": app })
 const messages = (text) => [{ role: "user", content: text }];
 const block = "monitor-guardrails-";
 
+// The AI SDK with a provider: what makes a model of an application.
+const aiSdk = async (modelOf) => {
+  const { generateText, streamText, jsonSchema, tool } = await import("ai");
+  const asking = (app, text) => ({ model: modelOf(headers(app)), messages: messages(text), maxRetries: 0 });
+  return {
+    async call(app, text) {
+      const answer = await generateText(asking(app, text));
+      return [answer.text, answer.response.id];
+    },
+    async stream(app, text) {
+      let said = "";
+      const answer = streamText({ ...asking(app, text), onError() {} });
+      for await (const part of answer.fullStream) {
+        if (part.type === "error") throw part.error;
+        if (part.type === "text-delta") said += part.text;
+      }
+      return [said, (await answer.response).id];
+    },
+    async tools(app, text) {
+      const tools = { weather: tool({ description, inputSchema: jsonSchema(parameters) }) };
+      const call = (await generateText({ ...asking(app, text), tools })).toolCalls[0];
+      return `${call.toolName} ${call.input.city}`;
+    },
+  };
+};
+
 const libraries = {
   async openai() {
     const { default: OpenAI } = await import("openai");
@@ -39,32 +65,14 @@ const libraries = {
   },
 
   async "@ai-sdk/openai-compatible"() {
-    const { generateText, streamText, jsonSchema, tool } = await import("ai");
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-    const asking = (app, text) => {
-      const provider = createOpenAICompatible({ name: "monitor", baseURL: base, apiKey: "sk-test", headers: headers(app) });
-      return { model: provider(model), messages: messages(text), maxRetries: 0 };
-    };
-    return {
-      async call(app, text) {
-        const answer = await generateText(asking(app, text));
-        return [answer.text, answer.response.id];
-      },
-      async stream(app, text) {
-        let said = "";
-        const answer = streamText({ ...asking(app, text), onError() {} });
-        for await (const part of answer.fullStream) {
-          if (part.type === "error") throw part.error;
-          if (part.type === "text-delta") said += part.text;
-        }
-        return [said, (await answer.response).id];
-      },
-      async tools(app, text) {
-        const tools = { weather: tool({ description, inputSchema: jsonSchema(parameters) }) };
-        const call = (await generateText({ ...asking(app, text), tools })).toolCalls[0];
-        return `${call.toolName} ${call.input.city}`;
-      },
-    };
+    const own = { name: "monitor", baseURL: base, apiKey: "sk-test" };
+    return aiSdk((headers) => createOpenAICompatible({ ...own, headers })(model));
+  },
+
+  async "@ai-sdk/openai"() {
+    const { createOpenAI } = await import("@ai-sdk/openai");
+    return aiSdk((headers) => createOpenAI({ baseURL: base, apiKey: "sk-test", headers }).chat(model));
   },
 
   async "@langchain/openai"() {

@@ -130,6 +130,134 @@ class PydanticAi:
         return called[0]
 
 
+class Agents:
+    """The Agents SDK with its model of chat completions; its default is the Responses API."""
+
+    package = "openai-agents"
+
+    def agent(self, app, tools=()):
+        import agents
+        from openai import AsyncOpenAI
+
+        agents.set_tracing_disabled(True)
+        client = AsyncOpenAI(base_url=BASE, api_key="sk-test", default_headers=headers(app), max_retries=0)
+        model = agents.OpenAIChatCompletionsModel(model=MODEL, openai_client=client)
+        return agents.Agent(name="matrix", model=model, tools=list(tools))
+
+    def call(self, app, text):
+        import agents
+
+        result = asyncio.run(agents.Runner.run(self.agent(app), text))
+        return Answer(result.final_output, result.raw_responses[-1].response_id)
+
+    def stream(self, app, text):
+        import agents
+
+        async def read():
+            parts, ids = [], []
+            result = agents.Runner.run_streamed(self.agent(app), text)
+            async for event in result.stream_events():
+                if event.type != "raw_response_event":
+                    continue
+                if event.data.type == "response.output_text.delta":
+                    parts.append(event.data.delta)
+                if event.data.type == "response.completed":
+                    ids.append(event.data.response.id)
+            ids += [response.response_id for response in result.raw_responses]
+            return Answer("".join(parts), *ids)
+
+        return asyncio.run(read())
+
+    def tools(self, app, text):
+        import agents
+
+        called = []
+
+        @agents.function_tool
+        def weather(city: str) -> str:
+            called.append(f"weather {city}")
+            return "sunny"
+
+        asyncio.run(agents.Runner.run(self.agent(app, [weather]), text))
+        return called[0]
+
+
+class AutoGen:
+    package = "autogen-agentchat"
+
+    def client(self, app):
+        from autogen_ext.models.openai import OpenAIChatCompletionClient
+
+        own = {"default_headers": headers(app), "max_retries": 0}
+        able = {"vision": False, "function_calling": True, "json_output": False, "structured_output": False}
+        own["model_info"] = able | {"family": "unknown"}
+        return OpenAIChatCompletionClient(model=MODEL, base_url=BASE, api_key="sk-test", **own)
+
+    def agent(self, app, tools=()):
+        from autogen_agentchat.agents import AssistantAgent
+
+        return AssistantAgent("matrix", model_client=self.client(app), tools=list(tools))
+
+    def call(self, app, text):
+        result = asyncio.run(self.agent(app).run(task=text))
+        return Answer(result.messages[-1].content)
+
+    def stream(self, app, text):
+        from autogen_core.models import UserMessage
+
+        async def read():
+            parts = []
+            async for part in self.client(app).create_stream([UserMessage(content=text, source="user")]):
+                if isinstance(part, str):
+                    parts.append(part)
+            return Answer("".join(parts))
+
+        return asyncio.run(read())
+
+    def tools(self, app, text):
+        called = []
+
+        def weather(city: str) -> str:
+            """The weather in a city"""
+            called.append(f"weather {city}")
+            return "sunny"
+
+        asyncio.run(self.agent(app, [weather]).run(task=text))
+        return called[0]
+
+
+class Haystack:
+    package = "haystack-ai"
+
+    def ask(self, app, text, **changes):
+        from haystack.components.generators.chat import OpenAIChatGenerator
+        from haystack.dataclasses import ChatMessage
+        from haystack.utils import Secret
+
+        own = {"max_retries": 0, "http_client_kwargs": {"headers": headers(app)}}
+        generator = OpenAIChatGenerator(Secret.from_token("sk-test"), MODEL, api_base_url=BASE, **own, **changes)
+        return generator.run([ChatMessage.from_user(text)])["replies"]
+
+    def answer(self, replies):
+        return joined((reply.text, reply.meta.get("id")) for reply in replies)
+
+    def call(self, app, text):
+        return self.answer(self.ask(app, text))
+
+    def stream(self, app, text):
+        parts = []
+        replies = self.ask(app, text, streaming_callback=lambda part: parts.append((part.content, part.meta.get("id"))))
+        return joined(parts or [(reply.text, None) for reply in replies])
+
+    def tools(self, app, text):
+        from haystack.tools import Tool
+
+        about = WEATHER["function"]
+        tool = Tool(about["name"], about["description"], about["parameters"], lambda city: city)
+        call = self.ask(app, text, tools=[tool])[0].tool_calls[0]
+        return f"{call.tool_name} {call.arguments['city']}"
+
+
 class LiteLlm:
     package = "litellm"
 
@@ -245,6 +373,9 @@ LIBRARIES = {
     "openai": OpenAI,
     "langchain-openai": LangChain,
     "pydantic-ai": PydanticAi,
+    "openai-agents": Agents,
+    "autogen": AutoGen,
+    "haystack": Haystack,
     "litellm": LiteLlm,
     "llama-index": LlamaIndex,
     "instructor": Instructor,
