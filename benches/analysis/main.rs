@@ -1,9 +1,9 @@
 //! The analysis API in numbers: `cargo bench --bench analysis [-- quick|full]
 //! [CASE…]`. Cases: `engine` analyzes 1 KiB in this process; `judge` has policies judged by a server that
 //! answers at once, and by memory; `sqlite` and `postgres` post 1 KiB messages to the real binary over kept connections, first as fast as they go, then at half that rate with
-//! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records of
-//! 10,000 applications and read lists of it and pages of the web UI. Load and server share the machine's CPUs. Goals are printed, no figure fails a
-//! build. PostgreSQL runs with fsync on; without its package its cases are skipped and say so.
+//! arrivals that do not wait for answers, and show what a record takes on the disk; `pages-sqlite` and `pages-postgres` fill a store with records of
+//! 10,000 applications, read lists of it and pages of the web UI, and back it up, restore and copy it. Load and server share the machine's CPUs. Goals are printed, no figure fails a
+//! build. PostgreSQL, which two cases need, runs with fsync on.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod fill;
@@ -11,6 +11,7 @@ mod judge;
 mod load;
 mod pages;
 mod process;
+mod transfer;
 mod web;
 
 use bench_support::results::{Table, percentile};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 use support::KEY;
 use support::postgres::{Database, Postgres};
 use support::request::Request;
-use support::stack::{Builder, Stack};
+use support::stack::{Builder, Folder, Stack};
 
 const CASES: [&str; 6] = [
     "engine",
@@ -157,7 +158,8 @@ fn look_for_patterns(stack: &Stack) {
 
 fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
     let (server, builder) = store(kind);
-    let stack = builder.start();
+    let folder = Folder::new();
+    let stack = builder.folder(&folder).start();
     look_for_patterns(&stack);
     let load = |pace| Load {
         address: stack.analysis_addr,
@@ -166,7 +168,7 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
         pace,
         time: Duration::from_secs(scale.seconds),
     };
-    load(Pace::Fast).run();
+    let first = load(Pace::Fast).run();
     let before = process::cpu_of_children();
     let fast = load(Pace::Fast).run();
     let cpu = process::cpu_of_children().saturating_sub(before);
@@ -204,6 +206,14 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
     );
     table.note(case, "resident MiB", process::resident_mib(&stack), "≤ 200");
     drop(stack);
+    let bytes = match &server {
+        None => transfer::bytes_below(&folder.path().join("data")),
+        Some((_, database)) => transfer::bytes_of(database),
+    };
+    let count = first.taken.len() + fast.taken.len() + half.taken.len();
+    let each = bytes as f64 / count as f64;
+    let measure = "bytes on disk per record, indexes and log included";
+    table.note(case, measure, each.round(), "");
     drop(server);
 }
 

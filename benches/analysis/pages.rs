@@ -1,6 +1,6 @@
 //! Lists of a large store: how long a page takes, and how long a start.
 
-use super::{Kind, Scale, fill, process, store, web};
+use super::{Kind, Scale, fill, process, store, transfer, web};
 use bench_support::results::{Table, percentile};
 use monitor_model::ApplicationId;
 use monitor_store::{PostgresStore, SqliteStore, Store};
@@ -65,6 +65,13 @@ pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Tab
     lists(case, &stack, table);
     web::run(case, &stack, table);
     table.note(case, "resident MiB", process::resident_mib(&stack), "≤ 200");
+    drop(stack);
+    let stored = transfer::Stored {
+        data: &folder.path().join("data"),
+        server: server.as_ref().map(|(server, database)| (server, database)),
+        rows: scale.rows,
+    };
+    transfer::run(case, &stored, table);
 }
 
 /// The first application, and so many more.

@@ -7,6 +7,23 @@ use support::eventually;
 use support::request::Request;
 use support::stack::{Folder, Stack};
 
+/// Runs a command over this data folder, without any setting of the service; its exit code, stdout and stderr.
+fn monitor(data: &str, command: &str, args: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_monitor"))
+        .env_clear()
+        .arg(command)
+        .args(args)
+        .args(["--data-dir", data])
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
 struct World {
     stack: Stack,
     data: String,
@@ -28,19 +45,7 @@ impl World {
     }
 
     fn monitor(&self, command: &str, args: &[&str]) -> (i32, String, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_monitor"))
-            .env_clear()
-            .arg(command)
-            .args(args)
-            .args(["--data-dir", &self.data])
-            .output()
-            .unwrap();
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        (
-            output.status.code().unwrap(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
+        monitor(&self.data, command, args)
     }
 
     #[track_caller]
@@ -121,11 +126,13 @@ fn a_person_who_is_locked_out_gets_a_link_on_the_command_line() {
     let world = World::new();
     let (code, link, note) = world.monitor("user", &["link", " Admin"]);
     assert_eq!(code, 0);
-    for part in ["ANALYSIS_LISTEN", "analysis.ui.public_url"] {
+    for part in ["the running process", "analysis.ui.public_url"] {
         assert!(note.contains(part), "{note}");
     }
-    let path = link.trim().strip_prefix("http://").unwrap();
-    let (_, path) = path.split_once('/').unwrap();
+    // The command does not know the ports of the service: it asks.
+    let base = format!("http://{}/", world.stack.analysis_addr);
+    let path = link.trim().strip_prefix(&base);
+    let path = path.unwrap_or_else(|| panic!("{} not at {base}", link.trim()));
     let shown = Request::get(&format!("/{path}")).without_key();
     assert_eq!(shown.call(world.stack.analysis_addr).status(), 200);
     let (code, stdout, stderr) = world.monitor("user", &["link", "nobody"]);
@@ -137,6 +144,28 @@ fn a_person_who_is_locked_out_gets_a_link_on_the_command_line() {
     assert_eq!(line["action"], "account.link");
     assert_eq!(line["actor"], "command line");
     assert!(!audit.to_string().contains(path.rsplit('/').next().unwrap()));
+}
+
+#[test]
+fn a_link_has_the_public_address_of_the_running_process_and_else_a_note() {
+    let folder = Folder::new();
+    let data = folder.path().join("data").display().to_string();
+    let stack = Stack::all().folder(&folder);
+    let stack = stack.yaml("  ui: {public_url: \"https://monitor.example\"}");
+    let stack = stack.start();
+    let (code, link, note) = monitor(&data, "user", &["link", "admin"]);
+    assert_eq!((code, note.as_str()), (0, ""));
+    assert!(
+        link.starts_with("https://monitor.example/ui/link/"),
+        "{link}"
+    );
+    drop(stack);
+    let (code, link, note) = monitor(&data, "user", &["link", "admin"]);
+    assert_eq!(code, 0);
+    assert!(link.starts_with("http://127.0.0.1:4200/ui/link/"), "{link}");
+    for part in ["no process runs", &*data, "ANALYSIS_LISTEN"] {
+        assert!(note.contains(part), "{note}");
+    }
 }
 
 #[test]

@@ -171,6 +171,8 @@ fn silence_past_the_timeout_ends_the_stream_with_an_error_frame() {
     feed.chunk(&frame);
     let body = rest(&mut conn).replace(KEEPALIVE, "");
     assert_error_frame(body.strip_prefix(&frame).unwrap(), 504);
+    let is_for_users = !body.contains("TIMEOUT") && !body.contains("GATEWAY_");
+    assert!(is_for_users, "no setting of the operator: {body}");
     assert!(
         feed.closed_within(Duration::from_secs(2)).is_some(),
         "the upstream is let go"

@@ -10,7 +10,7 @@ use crate::app::process::watchdog::Watchdog;
 use crate::app::process::web::ApiActivity;
 use crate::app::process::{listeners, notify};
 use crate::app::reload::{Reloadable, Reloads};
-use crate::app::upgrade::{self, ControlServer, Upgrades};
+use crate::app::upgrade::{self, ControlServer, Upgrades, WebAddress};
 use crate::config::Settings;
 use crate::gateway::ConnectionLimit;
 use crate::observe::Metrics;
@@ -62,7 +62,7 @@ pub(crate) fn run_server(
     let running = spawn(server, signals)?;
     serving.wait_until_open(&running)?;
     let takes_over = serving.take_over()?;
-    serving.open_control_socket(&upgrades);
+    serving.open_control_socket(settings, &upgrades);
     serving.readiness.ready();
     notify::ready();
     let watchdog = Watchdog::start(serving.operations.clone(), limits.clone(), upgrades.clone());
@@ -179,13 +179,14 @@ impl Serving {
     }
 
     /// Opens the control socket: from here on commands reach this process.
-    fn open_control_socket(&self, upgrades: &Arc<Upgrades>) {
+    fn open_control_socket(&self, settings: &Settings, upgrades: &Arc<Upgrades>) {
         self.context.sockets.close_unclaimed();
         let control = ControlServer {
             upgrades: upgrades.clone(),
             reloads: self.reloads.clone(),
             sockets: self.context.sockets.clone(),
             operations: self.operations.address,
+            web: WebAddress::of(settings, self.context.role),
         };
         if let Err(error) = control.open(&self.context.control) {
             warn!(

@@ -78,13 +78,19 @@ fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
 
 /// The URL of a one-time link.
 pub(crate) fn link_address(settings: &Settings, link: &Secret) -> String {
-    let listener = || url(settings.analysis.listen.get(..1).unwrap_or_default());
-    let server = settings
-        .analysis
-        .public_url
-        .clone()
-        .unwrap_or_else(listener);
+    let public = settings.analysis.public_url.clone();
+    let server = public.unwrap_or_else(|| analysis_url(settings));
+    link_under(&server, link)
+}
+
+/// The URL of a one-time link of the web UI at this base address.
+pub(crate) fn link_under(server: &str, link: &Secret) -> String {
     format!("{server}{LINK_PATH}{}", link.expose())
+}
+
+/// The address of the first listener of the analysis server.
+pub(crate) fn analysis_url(settings: &Settings) -> String {
+    url(settings.analysis.listen.get(..1).unwrap_or_default())
 }
 
 /// The first token, if this start created it; one from the configuration is already known to its owner.

@@ -1,17 +1,22 @@
 //! `monitor user …`: for people who are locked out of the web UI, on the configured store directly and
 //! without a server; the audit log names the command line (CONTRACT 32).
 //!
-//! A shell seldom has the environment of the service, so a store that is not there is not made, and a link whose
-//! address may be another one is printed with a note.
+//! A shell seldom has the environment of the service, so a store that is not there is not made, and a link has the
+//! address that the running process tells, and a note where browsers may use another one.
 
 use crate::analysis::{Caller, database_file};
+use crate::app::deadline::Deadline;
 use crate::app::process::start_text;
 use crate::app::store::tokens::with_service;
+use crate::app::upgrade::{WebAddress, order_web};
 use crate::config::{Role, Settings};
 use anyhow::{Context, Result, ensure};
 use monitor_model::Secret;
+use std::time::Duration;
 use uuid::Uuid;
 
+/// How long a running process may take to tell its address.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// How to name the installation of a service in a shell.
 const AS_THE_SERVICE: &str = "name the installation as its service does: --config FILE (MONITOR_CONFIG) with --role, \
      --data-dir DIR (MONITOR_DATA_DIR), and for PostgreSQL STORE_HOST, STORE_DB, STORE_USER and STORE_PASSWORD. The \
@@ -51,15 +56,31 @@ pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink
             .await
     });
     let link = link.with_context(|| format!("no link was made in {place}"))?;
+    let prefix = if role == Role::All { "analysis." } else { "" };
+    let elsewhere = format!(
+        "where browsers use another one, open the same path there, and set {prefix}ui.public_url"
+    );
+    let running = order_web(&settings.data_dir, &Deadline::within(PATIENCE));
+    let (address, note) = match (running, &settings.analysis.public_url) {
+        (Some(WebAddress::Public(url)), _) => (url, None),
+        (_, Some(url)) => (url.clone(), None),
+        (Some(WebAddress::Listener(url)), None) => {
+            let note = format!("the address is that of the running process; {elsewhere}");
+            (url, Some(note))
+        }
+        (None, None) => {
+            let url = start_text::analysis_url(settings);
+            let note = format!(
+                "no process runs with the data folder {}, so the address is that of {prefix}listen \
+                 (ANALYSIS_LISTEN) here; {elsewhere}",
+                settings.data_dir.display()
+            );
+            (url, Some(note))
+        }
+    };
     Ok(UserLink {
-        address: Secret::new(start_text::link_address(settings, &link)),
-        note: settings.analysis.public_url.is_none().then(|| {
-            let prefix = if role == Role::All { "analysis." } else { "" };
-            format!(
-                "the address is that of {prefix}listen (ANALYSIS_LISTEN) here; where browsers use another one, open \
-                 the same path there, and set {prefix}ui.public_url"
-            )
-        }),
+        address: Secret::new(start_text::link_under(&address, &link)),
+        note,
     })
 }
 

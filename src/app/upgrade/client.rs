@@ -2,6 +2,7 @@
 
 use super::handover::{BY_HAND, READY, patience};
 use super::line;
+use super::web_address::WebAddress;
 use crate::app::deadline::{Deadline, is_timeout};
 use crate::config::Role;
 use anyhow::{Error, Result, bail};
@@ -101,6 +102,16 @@ pub fn order_reload(data_dir: &Path, role: Role) -> Result<String> {
 /// When none runs, or it is of a version that does not tell it.
 pub(crate) fn order_operations(data_dir: &Path, role: Role, deadline: &Deadline) -> Result<String> {
     order(&socket_path(data_dir, role), "operations", deadline)
+}
+
+/// Where browsers find the web UI of the process that runs with this data folder; nothing where none runs that
+/// has one, or it is of a version that does not tell it.
+pub(crate) fn order_web(data_dir: &Path, deadline: &Deadline) -> Option<WebAddress> {
+    let paths = [Role::All, Role::Analysis].map(|role| socket_path(data_dir, role));
+    let mut answers = paths
+        .iter()
+        .filter_map(|path| order(path, "web", deadline).ok());
+    answers.find_map(|line| WebAddress::from_line(&line))
 }
 
 /// Sends a command and returns the answer.

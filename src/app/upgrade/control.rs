@@ -4,6 +4,7 @@
 use super::handover::Upgrades;
 use super::line::{connect, read_line, short};
 use super::start;
+use super::web_address::WebAddress;
 use crate::app::process::sockets::Sockets;
 use crate::app::reload::Reloads;
 use anyhow::{Context, Result, bail};
@@ -29,6 +30,8 @@ pub(crate) struct ControlServer {
     pub(crate) sockets: Sockets,
     /// The operations listener.
     pub(crate) operations: SocketAddr,
+    /// Where browsers find the web UI; none in a gateway alone.
+    pub(crate) web: Option<WebAddress>,
 }
 
 impl ControlServer {
@@ -80,6 +83,10 @@ impl ControlServer {
             // A check whether a process is running.
             "ping" => Ok(writeln!(stream, "ok: here")?),
             "operations" => Ok(writeln!(stream, "ok: {}", self.operations)?),
+            "web" => match &self.web {
+                Some(web) => Ok(writeln!(stream, "ok: {}", web.to_line())?),
+                None => bail!("this process has no web UI"),
+            },
             "reload" => {
                 let said = self.reloads.reload()?;
                 Ok(writeln!(stream, "ok: {said}")?)

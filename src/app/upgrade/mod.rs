@@ -20,12 +20,14 @@ mod handover;
 mod line;
 mod start;
 mod transfer;
+mod web_address;
 
-pub(crate) use client::order_operations;
 pub(crate) use client::socket_path;
+pub(crate) use client::{order_operations, order_web};
 pub use client::{order_reload, order_upgrade, running_role};
 pub(crate) use control::{ControlServer, close, is_deserted};
 pub(crate) use detached_process::COMMAND as START_DETACHED;
 pub use detached_process::start_detached;
 pub(crate) use handover::Upgrades;
 pub(crate) use start::{Predecessor, on_signal, take_over};
+pub(crate) use web_address::WebAddress;
