@@ -24,7 +24,7 @@ use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
 use crate::config::AnalysisSettings;
 use crate::judge::Remote;
-use monitor_store::Store;
+use monitor_store::{Store, VersionLimits};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -206,6 +206,10 @@ impl Shared {
     fn admin(&self, settings: &AnalysisSettings) -> Admin {
         Admin {
             application_keys: settings.limits.application_keys,
+            keep_versions: VersionLimits {
+                versions: settings.limits.application_versions,
+                bytes: settings.limits.application_version_bytes,
+            },
             applications: self.store.clone(),
             policies: self.store.clone(),
             tokens: self.store.clone(),

@@ -93,6 +93,49 @@ fn a_change_has_to_say_which_version_it_was_made_from() {
 }
 
 #[test]
+fn an_application_has_a_bounded_number_of_earlier_versions() {
+    let yaml = "  limits: {application_versions: 3, application_version_bytes: 1MiB}";
+    let stack = Stack::all().yaml(yaml).start();
+    let path = format!("/applications/{}", application(&stack, "one"));
+    let kept = || {
+        let list = expect(
+            &stack,
+            200,
+            ("GET", &format!("{path}/versions")),
+            Value::Null,
+        );
+        let list = list["versions"].as_array().unwrap().clone();
+        let versions = list.iter().map(|one| one["version"].as_i64().unwrap());
+        versions.collect::<Vec<_>>()
+    };
+    for version in 1..=6 {
+        let change = json!({"version": version, "name": format!("name {version}")});
+        expect(&stack, 200, ("PATCH", &path), change);
+    }
+    assert_eq!(kept(), [7, 6, 5, 4]);
+    expect(
+        &stack,
+        404,
+        ("GET", &format!("{path}/versions/3")),
+        Value::Null,
+    );
+    let gone = call(
+        &stack,
+        "POST",
+        &format!("{path}/restore"),
+        json!({"restore": 3, "version": 7}),
+    );
+    assert_refused(&gone, 422, "restore: the application has no such version");
+    let long = |version: i64| json!({"version": version, "description": "x".repeat(900_000)});
+    for version in 7..=9 {
+        expect(&stack, 200, ("PATCH", &path), long(version));
+    }
+    assert_eq!(kept(), [10, 9], "two of this length are more than 1 MiB");
+    let back = json!({"restore": 9, "version": 10});
+    expect(&stack, 200, ("POST", &format!("{path}/restore")), back);
+}
+
+#[test]
 fn every_version_can_be_read_and_made_the_latest_again() {
     // CONTRACT 38.
     let stack = Stack::all().start();

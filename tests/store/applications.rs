@@ -3,6 +3,7 @@
 use monitor_model::{ApplicationId, Policy};
 use monitor_store::{
     Application, ApplicationFilter, ApplicationVersion, Changed, NameFilter, StoreError,
+    VersionLimits,
 };
 use serde_json::json;
 use support::bed::{Bed, MORNING_MS, application};
@@ -208,6 +209,47 @@ pub(crate) async fn of_many_changes_at_once_one_is_made(bed: &Bed) {
     }
     assert_eq!((done, get(bed).await.version), (1, 2));
     other.close().await;
+}
+
+pub(crate) async fn earlier_versions_beyond_the_limits_go_oldest_first(bed: &Bed) {
+    let kept = async |bed: &Bed| {
+        let versions = versions(bed, None, 20).await.into_iter();
+        versions.map(|one| one.version).collect::<Vec<_>>()
+    };
+    let limits = |versions, bytes| VersionLimits { versions, bytes };
+    for version in 1..8 {
+        let mut change = bed.change(version, "short");
+        change.keep = limits(3, 1 << 20);
+        bed.store.change_application(change).await.unwrap();
+    }
+    assert_eq!(kept(bed).await, [8, 7, 6, 5]);
+    // What no database can compress.
+    let noise = |seed: u64| -> String {
+        let mut state = seed;
+        let mut hex = String::new();
+        while hex.len() < 40_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            hex.push_str(&format!("{:08x}", state >> 32));
+        }
+        hex
+    };
+    for version in 8..13 {
+        let mut change = bed.change(version, "long");
+        change.rules = json!({"noise": noise(version.unsigned_abs())});
+        change.keep = limits(10, 100_000);
+        bed.store.change_application(change).await.unwrap();
+    }
+    let long = kept(bed).await;
+    assert!(
+        long.starts_with(&[13, 12, 11]) && long.len() < 6,
+        "{long:?}"
+    );
+    let mut change = bed.change(13, "short");
+    change.keep = limits(10, 1);
+    bed.store.change_application(change).await.unwrap();
+    assert_eq!(kept(bed).await, [14, 13], "the one before stays");
 }
 
 pub(crate) async fn versions_come_by_page_newest_first(bed: &Bed) {

@@ -53,6 +53,7 @@ macro_rules! store_contract {
             applications: a_lost_update_is_refused
             applications: of_many_changes_at_once_one_is_made
             applications: versions_come_by_page_newest_first
+            applications: earlier_versions_beyond_the_limits_go_oldest_first
             applications: a_change_sets_and_takes_away_the_policy
             tokens: one_comes_back_by_its_hash_only_and_is_not_replaced
             tokens: a_change_leaves_what_it_does_not_name

@@ -7,7 +7,7 @@ use monitor_model::{
 };
 use monitor_store::{
     Application, ApplicationChange, NewRecord, RecordFilter, RecordSummary, Scope, Scopes, Store,
-    Token, TokenId,
+    Token, TokenId, VersionLimits,
 };
 use serde_json::{Map, json};
 use std::sync::Arc;
@@ -122,6 +122,7 @@ impl Bed {
             policy: None,
             changed_at_ms: MORNING_MS + expected_version,
             changed_by: format!("who wanted {name}"),
+            keep: VersionLimits::default(),
         }
     }
 }

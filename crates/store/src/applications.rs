@@ -48,6 +48,27 @@ pub struct ApplicationChange {
     pub changed_at_ms: i64,
     /// The name of the token or of the person who makes it.
     pub changed_by: String,
+    /// Which earlier versions stay.
+    pub keep: VersionLimits,
+}
+
+/// How many earlier versions of an application a change leaves; the oldest ones beyond that are removed with it. The
+/// version before the latest one always stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionLimits {
+    /// Versions.
+    pub versions: usize,
+    /// Bytes of their names, descriptions, rules and policies together, as the database stores them.
+    pub bytes: u64,
+}
+
+impl Default for VersionLimits {
+    fn default() -> Self {
+        Self {
+            versions: 1_000,
+            bytes: 64 << 20,
+        }
+    }
 }
 
 /// The outcome of a change of an application.
@@ -147,7 +168,8 @@ pub trait ApplicationStore: Send + Sync {
     /// Adds an application; `by` is recorded as the author of its first version.
     async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
 
-    /// Changes an application and keeps its previous version, atomically. Equal content is a change too.
+    /// Changes an application and keeps its previous version, atomically, with as many earlier ones as the change
+    /// says. Equal content is a change too.
     /// The constraints of the store may refuse the policy: [`StoreError::Unavailable`].
     async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError>;
 

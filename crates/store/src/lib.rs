@@ -34,7 +34,7 @@ mod transfer;
 pub use accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
 pub use applications::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
-    ApplicationVersion, Changed, NameFilter,
+    ApplicationVersion, Changed, NameFilter, VersionLimits,
 };
 pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,

@@ -11,7 +11,7 @@ use crate::analysis::error::{ApiError, FieldProblem};
 use monitor_model::ApplicationId;
 use monitor_store::{
     Account, AccountStore, Application, ApplicationChange, ApplicationFilter, ApplicationPage,
-    ApplicationVersion, Changed, StoreError,
+    ApplicationVersion, Changed, StoreError, VersionLimits,
 };
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -278,7 +278,7 @@ impl Admin {
         let expected_version = base.version;
         content.fill(&mut base);
         base.updated_at_ms = now_ms();
-        let change = as_change(&base, &caller.name);
+        let change = as_change(&base, &caller.name, self.keep_versions);
         base.version = done(self.applications.change_application(change).await?)?;
         self.application_cache.invalidate_all();
         let (action, restored) = match origin {
@@ -324,7 +324,11 @@ impl Content {
     }
 }
 
-fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
+fn as_change(
+    application: &Application,
+    changed_by: &str,
+    keep: VersionLimits,
+) -> ApplicationChange {
     let policy = application.policy.as_ref();
     ApplicationChange {
         id: application.id,
@@ -335,6 +339,7 @@ fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
         policy: policy.and_then(|policy| policy.as_ref().ok()).cloned(),
         changed_at_ms: application.updated_at_ms,
         changed_by: changed_by.to_owned(),
+        keep,
     }
 }
 

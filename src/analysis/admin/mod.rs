@@ -27,7 +27,7 @@ use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::analysis::rules::file_policies::FilePolicies;
 use monitor_model::ApplicationId;
 use monitor_store::{
-    AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore,
+    AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore, VersionLimits,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -48,6 +48,9 @@ pub struct Admin {
     pub(super) compilations: Arc<Compilations>,
     /// Valid access keys that one application may have (`limits.application_keys`).
     pub(super) application_keys: usize,
+    /// Earlier versions of an application that a change leaves (`limits.application_versions`,
+    /// `limits.application_version_bytes`).
+    pub(super) keep_versions: VersionLimits,
 }
 
 impl Admin {

@@ -5,7 +5,7 @@ use monitor_model::{ApplicationId, ChainHash, Policy, RecordId, Severity, Stage,
 use monitor_store::{
     Account, AccountId, ApplicationChange, AttachTarget, Attachment, AuditEntry, BlobStore,
     ChainEntry, Erasure, FilterId, Findings, Identity, NewAttachment, NewRecord, Role, SavedFilter,
-    Scanned, SqliteStore, Store, StoreEngine, TokenHash, TokenId,
+    Scanned, SqliteStore, Store, StoreEngine, TokenHash, TokenId, VersionLimits,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -99,6 +99,7 @@ impl Month {
                 policy: Some(policy.clone()),
                 changed_at_ms: self.start_ms() + version,
                 changed_by: "who".to_owned(),
+                keep: VersionLimits::default(),
             };
             store.change_application(change).await.unwrap();
         }

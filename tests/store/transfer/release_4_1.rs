@@ -7,7 +7,7 @@ use super::{arg, monitor};
 use monitor_model::{ApplicationId, Policy, Warning, WarningCode};
 use monitor_store::{
     ApplicationChange, ApplicationStore as _, NewRecord, RecordStore as _, SqliteStore,
-    StoreEngine as _,
+    StoreEngine as _, VersionLimits,
 };
 use serde_json::{Map, Value, json};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
@@ -93,6 +93,7 @@ async fn later_policies(store: &SqliteStore) -> ApplicationId {
             policy: Some(Policy::from_value(&policy).unwrap()),
             changed_at_ms: 1,
             changed_by: "who".to_owned(),
+            keep: VersionLimits::default(),
         };
         store.change_application(change).await.unwrap();
         ids.push(id);

@@ -5,7 +5,7 @@ use super::rules::rules_of;
 use crate::analysis::{ApplicationRules, Basis, Caller, ChangedVerdict, Difference};
 use crate::analysis::{Replay, ReplayPage, RulesUsed};
 use monitor_model::{AppMode, ApplicationId, Policy, RecordId, Secret, Stage};
-use monitor_store::{ApplicationChange, RecordFilter, Scope};
+use monitor_store::{ApplicationChange, RecordFilter, Scope, VersionLimits};
 use serde_json::{Value, json};
 
 impl World {
@@ -35,6 +35,7 @@ impl World {
             policy: None,
             changed_at_ms: 1,
             changed_by: "t".to_owned(),
+            keep: VersionLimits::default(),
         };
         self.services
             .store()

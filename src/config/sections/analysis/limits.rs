@@ -20,6 +20,10 @@ pub struct ApiLimits {
     pub client_connections: usize,
     /// Valid access keys that are bound to one application.
     pub application_keys: usize,
+    /// Earlier versions of one application that are kept.
+    pub application_versions: usize,
+    /// Bytes of them together.
+    pub application_version_bytes: u64,
 }
 
 impl Default for ApiLimits {
@@ -32,6 +36,8 @@ impl Default for ApiLimits {
             client_bytes: 32 * MIB,
             client_connections: 512,
             application_keys: 1_000,
+            application_versions: 1_000,
+            application_version_bytes: 64 * MIB,
         }
     }
 }
@@ -56,6 +62,10 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
     let client_connections = r.read(&key("client_connections"), &connections);
     let keys = units::count(1..=100_000);
     let application_keys = r.read(&key("application_keys"), &keys);
+    let versions = units::count(1..=100_000);
+    let application_versions = r.read(&key("application_versions"), &versions);
+    let version_bytes = units::size(MIB..=1_024 * GIB);
+    let application_version_bytes = r.read(&key("application_version_bytes"), &version_bytes);
     let text = "is less than max_body, so a request of that size could never be read; allowed: at least max_body";
     r.refuse_if(&key("buffered_bytes"), buffered_bytes < max_body, text);
     r.refuse_if(
@@ -70,5 +80,8 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
         client_bytes,
         client_connections: client_connections.unwrap_or(default.client_connections),
         application_keys: application_keys.unwrap_or(default.application_keys),
+        application_versions: application_versions.unwrap_or(default.application_versions),
+        application_version_bytes: application_version_bytes
+            .unwrap_or(default.application_version_bytes),
     }
 }

@@ -1,7 +1,7 @@
 //! Changes of applications, which are serialized per application (CONTRACT 38). Triggers of the database keep
 //! the previous versions, whoever makes a change.
 
-use crate::applications::{ApplicationChange, Changed};
+use crate::applications::{ApplicationChange, Changed, VersionLimits};
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::seq::{first_seq_at, now_ms};
@@ -20,6 +20,17 @@ const CHANGE: &str = "
         updated_by = $8
     WHERE id = $1";
 
+/// Earlier versions beyond the limits, oldest first, also those that other programs made.
+const TRIM_VERSIONS: &str = "
+    DELETE FROM application_versions WHERE application_id = $1 AND version <= (
+        SELECT max(version) FROM (
+            SELECT version, row_number() OVER newest AS place,
+                   sum(octet_length(name) + octet_length(description) + pg_column_size(rules)
+                       + coalesce(pg_column_size(policy), 0)) OVER newest AS bytes
+            FROM application_versions WHERE application_id = $1
+            WINDOW newest AS (ORDER BY version DESC)) AS earlier
+        WHERE place > $2 OR (place > 1 AND bytes > $3))";
+
 impl PostgresStore {
     pub(super) async fn alter_application(
         &self,
@@ -35,7 +46,9 @@ impl PostgresStore {
                 return Ok(found.map_or(Changed::Unknown, Changed::Conflict));
             }
             let version = change.expected_version + 1;
+            let (id, keep) = (change.id, change.keep);
             apply(&mut transaction, change, version).await?;
+            trim_versions(&mut transaction, id, keep).await?;
             transaction.commit().await?;
             Ok(Changed::Done(version))
         })
@@ -96,6 +109,20 @@ async fn apply(
         .bind(version)
         .bind(change.changed_at_ms)
         .bind(escaped(&change.changed_by))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+async fn trim_versions(
+    connection: &mut PgConnection,
+    id: ApplicationId,
+    keep: VersionLimits,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(TRIM_VERSIONS)
+        .bind(id.0)
+        .bind(i64::try_from(keep.versions.max(1)).unwrap_or(i64::MAX))
+        .bind(i64::try_from(keep.bytes).unwrap_or(i64::MAX))
         .execute(connection)
         .await
         .map(drop)

@@ -42,6 +42,17 @@ const CHANGE: &str = "
         updated_at_ms = ?6, changed_by = ?7, rules_version = rules_version + 1
     WHERE id = ?1";
 
+/// Earlier versions beyond the limits, oldest first.
+const TRIM_VERSIONS: &str = "
+    DELETE FROM application_versions WHERE application_id = ?1 AND version <= (
+        SELECT max(version) FROM (
+            SELECT version, row_number() OVER newest AS place,
+                   sum(octet_length(name) + octet_length(description) + octet_length(rules)
+                       + coalesce(octet_length(policy), 0)) OVER newest AS bytes
+            FROM application_versions WHERE application_id = ?1
+            WINDOW newest AS (ORDER BY version DESC))
+        WHERE place > ?2 OR (place > 1 AND bytes > ?3))";
+
 const REMOVE: &str = "
     DELETE FROM tokens WHERE application_id = ?1;
     DELETE FROM application_versions WHERE application_id = ?1;
@@ -259,6 +270,12 @@ async fn change(
         .bind(change.policy.map(|policy| policy.to_json()))
         .bind(change.changed_at_ms)
         .bind(change.changed_by)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query(TRIM_VERSIONS)
+        .bind(change.id.0)
+        .bind(i64::try_from(change.keep.versions.max(1)).unwrap_or(i64::MAX))
+        .bind(i64::try_from(change.keep.bytes).unwrap_or(i64::MAX))
         .execute(connection)
         .await?;
     Ok(Changed::Done(change.expected_version + 1))
