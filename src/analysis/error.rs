@@ -120,11 +120,11 @@ pub enum ApiError {
     /// A header that has one value occurs with different ones.
     #[error("the header {0} is present more than once with different values: send one")]
     AmbiguousHeader(&'static str),
-    /// `Content-Type` is not JSON.
-    #[error("the body must be JSON: send `Content-Type: application/json`")]
+    /// `Content-Type` is not JSON, or names another charset than UTF-8.
+    #[error("the body must be JSON in UTF-8: send `Content-Type: application/json`")]
     NotJsonType,
-    /// `Content-Type` is not NDJSON.
-    #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
+    /// `Content-Type` is not NDJSON, or names another charset than UTF-8.
+    #[error("the body must be NDJSON in UTF-8: send `Content-Type: application/x-ndjson`")]
     NotNdjsonType,
     /// A file exceeds the limit, in bytes.
     #[error("attached_files: a file is larger than attachments.max_bytes, {0} bytes")]

@@ -1,10 +1,13 @@
 //! What stands between a client and this process: proxies that name the client, and browsers that run pages of
-//! other websites, and what clients compress. Pure decisions on addresses and headers, for the gateway and the analysis
+//! other websites, what clients compress and in which
+//! charset they declare it. Pure decisions on addresses and headers, for the gateway and the analysis
 //! server alike; whoever asks writes the answer.
 
+mod charset;
 pub(crate) mod client;
 mod content_coding;
 pub(crate) mod cors;
 
+pub(crate) use charset::names_another_charset;
 pub(crate) use client::{client, is_encrypted};
 pub(crate) use content_coding::{Coding, Decoding, Undecodable, UnknownCoding};

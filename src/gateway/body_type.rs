@@ -1,7 +1,7 @@
 //! Whether a request declares its body as something else than JSON in UTF-8. The gateway reads JSON whatever is
 //! declared and forwards the declaration, so a model server that follows it would read another body.
 
-use crate::edge::UnknownCoding;
+use crate::edge::{self, UnknownCoding};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
@@ -22,8 +22,6 @@ impl From<UnknownCoding> for Unsupported {
     }
 }
 
-/// Charsets whose bytes mean the same in UTF-8.
-const CHARSETS: [&str; 4] = ["utf-8", "utf8", "us-ascii", "ascii"];
 /// Parts of the types of forms, looked for anywhere: servers differ in where a type ends.
 const FORMS: [&str; 2] = ["x-www-form-urlencoded", "multipart/"];
 
@@ -37,25 +35,11 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
         if FORMS.iter().any(|form| value.contains(form)) {
             return Err(Unsupported::Form);
         }
-        // Whatever stands before the word: servers differ in where a parameter begins.
-        if !value.split("charset").skip(1).all(is_utf8) {
-            return Err(Unsupported::Charset);
-        }
+    }
+    if edge::names_another_charset(headers) {
+        return Err(Unsupported::Charset);
     }
     Ok(())
-}
-
-/// Whether what follows the word `charset` names UTF-8, in quotes or not, and ends with it.
-fn is_utf8(parameter: &str) -> bool {
-    let Some(value) = parameter.trim_start().strip_prefix('=') else {
-        return false;
-    };
-    let end = value.find([';', ',']).unwrap_or(value.len());
-    let value = value[..end].trim();
-    let quoted = value
-        .strip_prefix('"')
-        .and_then(|value| value.strip_suffix('"'));
-    CHARSETS.contains(&quoted.unwrap_or(value))
 }
 
 #[cfg(test)]

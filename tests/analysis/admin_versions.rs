@@ -94,7 +94,7 @@ fn a_change_has_to_say_which_version_it_was_made_from() {
 
 #[test]
 fn an_application_has_a_bounded_number_of_earlier_versions() {
-    let yaml = "  limits: {application_versions: 3, application_version_bytes: 1MiB}";
+    let yaml = "  limits: {application_versions: 3, application_version_bytes: 64KiB}";
     let stack = Stack::all().yaml(yaml).start();
     let path = format!("/applications/{}", application(&stack, "one"));
     let kept = || {
@@ -126,11 +126,13 @@ fn an_application_has_a_bounded_number_of_earlier_versions() {
         json!({"restore": 3, "version": 7}),
     );
     assert_refused(&gone, 422, "restore: the application has no such version");
-    let long = |version: i64| json!({"version": version, "description": "x".repeat(900_000)});
+    let phrase = "😀".repeat(10_000);
+    let policy = json!({"app_mode": "sync", "phrase": phrase});
+    let long = |version: i64| json!({"version": version, "policy": policy});
     for version in 7..=9 {
         expect(&stack, 200, ("PATCH", &path), long(version));
     }
-    assert_eq!(kept(), [10, 9], "two of this length are more than 1 MiB");
+    assert_eq!(kept(), [10, 9], "two of these are more than 64 KiB");
     let back = json!({"restore": 9, "version": 10});
     expect(&stack, 200, ("POST", &format!("{path}/restore")), back);
 }

@@ -228,6 +228,48 @@ fn contract_48_another_text_under_a_stored_id_has_a_verdict_of_its_own() {
 }
 
 #[test]
+fn contract_48_no_escape_hides_anything_in_a_tool_call() {
+    let stack = Stack::all().start();
+    let id = application(&stack, "escapes");
+    let word = json!({"name": "SECRET", "regex": "top\\ssecret"});
+    let rules = json!({"dataclean": {"patterns": ["BANK_CARD_NUMBER", word]}});
+    let change = json!({"version": 1, "rules": {"pre": rules, "post": rules}});
+    expect(
+        &stack,
+        200,
+        ("PATCH", &format!("/applications/{id}")),
+        change,
+    );
+    let flagged = |input: Value, result: Value| {
+        let body = json!({"application_id": id, "tool_name": "pay", "tool_input": input,
+            "tool_result": result});
+        let told = call_tool(&stack, body);
+        [&told["arguments"], &told["result"]].map(|part| part["dataclean"]["flagged"].clone())
+    };
+    for hidden in [
+        r#"{"card":"4111\/1111\/1111\/1111"}"#,
+        r#"{"card":"4111\u00201111\u00201111\u00201111"}"#,
+        r#"{"card":"\u0034111 1111 1111 1111"}"#,
+        r#"{"card":"4111\t1111\t1111\t1111"}"#,
+        r#"{"say":"top\nsecret"}"#,
+        r#"{"say":"top\u000asecret"}"#,
+        r#"{"say":"\u0074op secret"}"#,
+        r#"no JSON: top\nsecret"#,
+    ] {
+        assert_eq!(
+            flagged(json!(hidden), json!(hidden)),
+            [json!(true), json!(true)],
+            "{hidden}"
+        );
+    }
+    let harmless = json!(r#"{"say":"top\\nsecret"}"#);
+    assert_eq!(
+        flagged(harmless.clone(), harmless),
+        [json!(false), json!(false)]
+    );
+}
+
+#[test]
 fn contract_48_mistakes_in_a_tool_call_are_named() {
     let stack = Stack::all().start();
     let id = stack.application_id();

@@ -4,7 +4,7 @@ use crate::sync::{SYNC, blocked, chat, sync};
 use serde_json::{Value, json};
 use support::backend::Backend;
 use support::http::Response;
-use support::request::HELLO;
+use support::request::{HELLO, HELLO_STREAM, Request};
 use support::stack::Stack;
 use support::upstream::{ANSWER, Upstream, json as answer_of, sse};
 
@@ -181,6 +181,74 @@ fn contract_15_an_answer_in_which_nothing_is_recognized_is_no_verdict() {
         assert_eq!(stack.call(&chat(HELLO)).status(), 200, "{at}");
         assert_eq!(stack.metric(UNREADABLE), 0.0, "{at}");
     });
+}
+
+#[test]
+fn contract_15_an_answer_that_a_client_may_read_in_another_charset_is_no_verdict() {
+    // A card number for a reader of UTF-7.
+    let text = "+ADQAMQAxADE- 1111 1111 1111";
+    let whole =
+        json!({"choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}]});
+    let event = format!(
+        "data: {}\n\n",
+        json!({"choices": [{"index": 0, "delta": {"content": text}}]})
+    );
+    let declared = |answer: Vec<u8>, kind: &str, charset: &str| {
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.contains(kind));
+        answer
+            .replacen(kind, &format!("{kind}; charset={charset}"), 1)
+            .into_bytes()
+    };
+    let answers = |charset: &str| {
+        let stream = sse(&[&event, "data: [DONE]\n\n"]);
+        [
+            declared(
+                answer_of(200, &whole.to_string()),
+                "application/json",
+                charset,
+            ),
+            declared(stream, "text/event-stream", charset),
+        ]
+    };
+    for (fields, body) in [(ON, HELLO), (", stream_in_sync: hold_back", HELLO_STREAM)] {
+        for (charset, closed, status, unreadable) in [
+            ("utf-8", ", on_backend_failure: closed", 200, 0.0),
+            ("utf-7", "", 200, 1.0),
+            ("UTF-7", ", on_backend_failure: closed", 502, 1.0),
+        ] {
+            each_answered(
+                &answers(charset),
+                &format!("{fields}{closed}"),
+                |stack, backend, at| {
+                    let said = format!("{fields}, {charset}, {at}");
+                    assert_eq!(stack.call(&chat(body)).status(), status, "{said}");
+                    assert_eq!(stack.metric(UNREADABLE), unreadable, "{said}");
+                    let (_, post) = backend.await_exchange();
+                    let is_marked = unreadable > 0.0 && status == 200;
+                    assert_eq!(*post.parameter("unchecked") == true, is_marked, "{said}");
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_a_client_may_read_in_another_charset_is_recorded_as_incomplete() {
+    let body = json!({"choices": [{"index": 0, "message": {"content": "ok"}}]}).to_string();
+    let answer = String::from_utf8(answer_of(200, &body)).unwrap();
+    let kind = "application/json; charset=utf-16";
+    let other = answer.replacen("application/json", kind, 1).into_bytes();
+    for (answer, is_incomplete) in [(answer.into_bytes(), false), (other, true)] {
+        let (upstream, backend) = (Upstream::raw(answer), Backend::start());
+        let stack = Stack::gateway()
+            .upstream(&upstream)
+            .monitor(&backend)
+            .start();
+        assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+        let (_, post) = backend.await_exchange();
+        assert_eq!(*post.parameter("incomplete") == true, is_incomplete);
+    }
 }
 
 #[test]

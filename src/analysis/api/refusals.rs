@@ -80,7 +80,7 @@ pub(super) const REFUSALS: [Refusal; 14] = [
         name: "NotJson",
         description: "Content-Type is not JSON; for a batch not NDJSON, for files not multipart/form-data. Or Content-Encoding is not one of gzip, deflate, br and zstd; for files, there is one.",
         header: None,
-        message: "the body must be JSON: send `Content-Type: application/json`",
+        message: "the body must be JSON in UTF-8: send `Content-Type: application/json`",
     },
     Refusal {
         status: 422,

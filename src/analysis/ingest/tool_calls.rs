@@ -88,7 +88,7 @@ impl Ingest {
         let result = match input.result {
             None => None,
             Some(result) => {
-                let result = request(Stage::PreCall, tool_text::readable(&result));
+                let result = request(Stage::PreCall, tool_text::of_result(&result));
                 Some(self.build_record(caller, result).await?)
             }
         };

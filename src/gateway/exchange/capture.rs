@@ -1,6 +1,7 @@
 //! Copies an answer for its record as the bytes pass, without delaying them (CONTRACT 4).
 
 use super::decode::{self, Decoded};
+use crate::edge::names_another_charset;
 use crate::gateway::call_trace::AnswerMetadata;
 use crate::gateway::headers;
 use crate::gateway::limits::MemoryReservation;
@@ -103,7 +104,7 @@ fn read_whole(head: &ResponseHeader, bytes: &[u8], wanted: Wanted, scope: Scope)
         true => (read_stream(&plain.bytes, wanted, scope), None),
         false => read_completion(&plain.bytes, wanted.metadata, scope),
     };
-    captured.incomplete |= !plain.is_whole;
+    captured.incomplete |= !plain.is_whole || names_another_charset(&head.headers);
     let usage = usage.and_then(|span| json_object(plain.bytes.get(span)?));
     Whole { captured, usage }
 }
@@ -122,12 +123,16 @@ pub(super) fn plain_bytes(head: &ResponseHeader, bytes: &[u8], limit: u64) -> us
     }
 }
 
-/// A complete body without its content coding; None where it cannot be decoded within `limit` bytes.
+/// A complete body without its content coding; None where it cannot be decoded within `limit` bytes, and where the
+/// client is told to read it in another charset than UTF-8.
 pub(super) fn decoded<'a>(
     head: &ResponseHeader,
     bytes: &'a [u8],
     limit: u64,
 ) -> Option<Cow<'a, [u8]>> {
+    if names_another_charset(&head.headers) {
+        return None;
+    }
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let plain = plain(bytes, encoding(head).as_deref(), limit);
     plain.is_whole.then_some(plain.bytes)
@@ -160,6 +165,8 @@ fn json_object(bytes: &[u8]) -> Option<Box<RawValue>> {
 pub(super) struct Layout {
     pub(super) event_stream: bool,
     pub(super) encoded: bool,
+    /// The client is told to read it in another charset than UTF-8.
+    pub(super) has_other_charset: bool,
 }
 
 impl Layout {
@@ -167,6 +174,7 @@ impl Layout {
         Self {
             event_stream: headers::is_event_stream(head),
             encoded: encoding(head).is_some(),
+            has_other_charset: names_another_charset(&head.headers),
         }
     }
 
@@ -204,6 +212,7 @@ pub(super) enum Capture {
         text: sse::Accumulator,
         reservation: MemoryReservation,
         metadata: bool,
+        has_other_charset: bool,
     },
     /// The bytes are kept and read at the end.
     Whole(WholeCapture),
@@ -217,6 +226,7 @@ pub(super) struct WholeCapture {
     limit: usize,
     encoding: Option<String>,
     event_stream: bool,
+    has_other_charset: bool,
     reservation: MemoryReservation,
     wanted: Wanted,
 }
@@ -236,6 +246,7 @@ impl Capture {
                 text: sse::Accumulator::new(wanted.limit()),
                 reservation,
                 metadata: wanted.metadata,
+                has_other_charset: layout.has_other_charset,
             },
             (true, false) => Self::Whole(WholeCapture {
                 bytes: Vec::new(),
@@ -243,6 +254,7 @@ impl Capture {
                 limit: wanted.limit(),
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
+                has_other_charset: layout.has_other_charset,
                 reservation,
                 wanted,
             }),
@@ -274,10 +286,13 @@ impl Capture {
                 mut parser,
                 mut text,
                 metadata,
+                has_other_charset,
                 ..
             } => {
                 parser.finish(|event| text.push(event.data));
-                captured_stream(&parser, &text, metadata)
+                let mut captured = captured_stream(&parser, &text, metadata);
+                captured.incomplete |= has_other_charset;
+                captured
             }
             Self::Whole(whole) => whole.finish(),
         }
@@ -306,7 +321,7 @@ impl WholeCapture {
             true => read_stream(&plain.bytes, wanted, Scope::Record),
             false => read_completion(&plain.bytes, wanted.metadata, Scope::Record).0,
         };
-        captured.incomplete |= !plain.is_whole || self.is_cut;
+        captured.incomplete |= !plain.is_whole || self.is_cut || self.has_other_charset;
         captured
     }
 }

@@ -1,7 +1,7 @@
 //! The body of a request, read up to a size limit.
 
 use crate::analysis::{ApiError, BodyMemory, RefusedBody};
-use crate::edge::{Coding, Decoding, Undecodable};
+use crate::edge::{Coding, Decoding, Undecodable, names_another_charset};
 use crate::fair_queue::heavy;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::Request;
@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 /// The whole body of a JSON request.
 pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
-    if !is_json(request.headers()) {
+    if !is_json(request.headers()) || names_another_charset(request.headers()) {
         return Err(ApiError::NotJsonType);
     }
     read_any(request, max_bytes).await

@@ -9,6 +9,7 @@ use crate::analysis::api::response::{Outcome, content};
 use crate::analysis::api::schemas;
 use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
+use crate::edge::names_another_charset;
 use crate::fair_queue::Urgency;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -73,7 +74,7 @@ pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     let key = bearer(request.headers())?;
     let caller = services.access.recognize(&key, Scope::Ingest).await?;
     count_for(&caller, request.extensions());
-    if !is_ndjson(request.headers()) {
+    if !is_ndjson(request.headers()) || names_another_charset(request.headers()) {
         return Err(ApiError::NotNdjsonType);
     }
     let mut bytes = body::read_any(request, services.ingest.max_body()).await?;

@@ -112,6 +112,8 @@ async fn a_body_that_is_not_json_too_large_or_of_another_type_is_refused() {
         None,
         Some("text/plain"),
         Some("application/x-www-form-urlencoded"),
+        Some("application/json; charset=utf-7"),
+        Some("application/json;charset=\"UTF-16\""),
     ] {
         let mut request = Request::post("/process_request/")
             .header("authorization", format!("Bearer {}", world.key()));

@@ -64,7 +64,7 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
     let application_keys = r.read(&key("application_keys"), &keys);
     let versions = units::count(1..=100_000);
     let application_versions = r.read(&key("application_versions"), &versions);
-    let version_bytes = units::size(MIB..=1_024 * GIB);
+    let version_bytes = units::size(64 * KIB..=1_024 * GIB);
     let application_version_bytes = r.read(&key("application_version_bytes"), &version_bytes);
     let text = "is less than max_body, so a request of that size could never be read; allowed: at least max_body";
     r.refuse_if(&key("buffered_bytes"), buffered_bytes < max_body, text);

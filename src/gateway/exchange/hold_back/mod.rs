@@ -149,6 +149,9 @@ impl StreamFilter for HoldBack {
         if layout.event_stream && layout.encoded {
             self.report_unreadable("the stream is compressed");
         }
+        if layout.event_stream && layout.has_other_charset {
+            self.report_unreadable("Content-Type names another charset than UTF-8");
+        }
         match self.stop {
             Some(_) => Err(CallError::Unchecked),
             None => Ok(()),

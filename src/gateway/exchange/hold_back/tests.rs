@@ -321,6 +321,7 @@ fn a_compressed_stream_is_unreadable_and_an_answer_that_is_no_stream_passes() {
     let layout = |event_stream, encoded| Layout {
         event_stream,
         encoded,
+        has_other_charset: false,
     };
     let mut open = held_back(OnBackendFailure::Open);
     assert!(open.start(layout(true, true)).is_ok() && open.passed_unchecked());
