@@ -1,7 +1,6 @@
 //! The cases, how large each run is, and how one case is measured on one started target.
 
 use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
-use super::instructions;
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
 use anyhow::{Result, bail, ensure};
@@ -35,8 +34,10 @@ pub(crate) enum Work {
     Spool(Target),
     /// What waits in that target's spool after an outage; see `spool`.
     Backlog(Target),
-    /// Instructions of a call; see `instructions`.
-    Count,
+    /// What `monitor all` writes to the disk while calls arrive at a rate; see `disk`.
+    Disk,
+    /// Instructions of a call with a request of so many bytes; see `instructions`.
+    Count { request_bytes: usize },
 }
 
 /// One case.
@@ -64,8 +65,16 @@ const fn calls(
     }
 }
 
+const fn counted(name: &'static str, request_bytes: usize) -> Case {
+    Case {
+        name,
+        work: Work::Count { request_bytes },
+        cpu_goal: None,
+    }
+}
+
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 18] = [
+pub(crate) const CASES: [Case; 21] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
@@ -132,13 +141,21 @@ pub(crate) const CASES: [Case; 18] = [
         cpu_goal: None,
     },
     Case {
-        name: instructions::NAME,
-        work: Work::Count,
+        name: "disk",
+        work: Work::Disk,
         cpu_goal: None,
     },
+    counted("instructions", KIB),
+    counted("instructions-32k", 32 * KIB),
+    counted("instructions-1m", MIB),
 ];
 
 impl Case {
+    /// Whether it runs only where it is asked for by name: it takes minutes, and a tool.
+    pub(crate) fn is_by_name(&self) -> bool {
+        matches!(self.work, Work::Count { .. })
+    }
+
     /// Whether telemetry is of interest: memory of a case is the gateway's own matter.
     pub(crate) fn concerns(&self, target: Target) -> bool {
         target != Target::All || matches!(self.work, Work::Loop { .. } | Work::Idle)
@@ -158,7 +175,7 @@ pub(crate) struct Scale {
     pub(crate) body_bytes: usize,
     /// Calls whose records wait in the spool, two of each.
     pub(crate) backlog_calls: u64,
-    /// Calls of the shorter run that is counted.
+    /// Calls of 1 KiB in the shorter run that is counted; larger ones are fewer.
     pub(crate) counted_calls: u64,
 }
 
@@ -224,7 +241,12 @@ pub(crate) fn measure(
         }
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
-        Work::HoldBack | Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) | Work::Count => {
+        Work::HoldBack
+        | Work::Sync(_)
+        | Work::Spool(_)
+        | Work::Backlog(_)
+        | Work::Disk
+        | Work::Count { .. } => {
             bail!("such a case is measured by pairs of targets")
         }
     }

@@ -36,6 +36,30 @@ pub(crate) fn peak_bytes(process: u32) -> Result<f64> {
     status(process, "VmHWM:")
 }
 
+/// Bytes that the process has sent to the disk so far: pages of files, which a log and its file both have.
+pub(crate) fn written_bytes(process: u32) -> Result<f64> {
+    let counts = read_to_string(format!("/proc/{process}/io")).context("reading /proc/PID/io")?;
+    let written = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("write_bytes: ")?.parse::<u64>().ok());
+    Ok(written.context("write_bytes in /proc/PID/io")? as f64)
+}
+
+/// How often a thread that is there now has waited for something so far.
+pub(crate) fn voluntary_switches(process: u32) -> Result<f64> {
+    const KEY: &str = "voluntary_ctxt_switches:";
+    let mut sum = 0;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task")).context("reading /proc")? {
+        // A thread may end meanwhile.
+        let status = read_to_string(thread?.path().join("status")).unwrap_or_default();
+        let count = status.lines().find_map(|line| line.strip_prefix(KEY));
+        sum += count
+            .and_then(|count| count.trim().parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    Ok(sum as f64)
+}
+
 /// Starts the peak anew at what is resident now; without the right to do so it stays.
 pub(crate) fn forget_peak(process: u32) {
     let _ = std::fs::write(format!("/proc/{process}/clear_refs"), "5");

@@ -36,8 +36,18 @@ pub(crate) enum Measure {
     Delivered,
     /// Growth of the peak while records wait and are delivered.
     SpoolMib,
+    /// KiB that are written to the disk for a call.
+    DiskKib,
+    /// How often threads waited for something, per call.
+    Switches,
     /// Thousands of instructions of a call.
     Instructions,
+    /// The same with telemetry in batches.
+    InstructionsBatches,
+    /// The same with a record a call.
+    InstructionsSingle,
+    /// The same of `monitor all`, both records stored.
+    InstructionsAll,
 }
 
 impl Measure {
@@ -58,7 +68,12 @@ impl Measure {
             Self::TelemetryP50 => "added p50 µs",
             Self::Delivered => "records/s delivered",
             Self::SpoolMib => "peak growth MiB",
+            Self::DiskKib => "KiB to disk per call",
+            Self::Switches => "voluntary switches per call",
             Self::Instructions => "1,000 instructions per call",
+            Self::InstructionsBatches => "the same, telemetry in batches",
+            Self::InstructionsSingle => "the same, telemetry one by one",
+            Self::InstructionsAll => "the same, `monitor all`",
         }
     }
 
@@ -75,12 +90,17 @@ impl Measure {
             Self::TelemetryP50 => Some((value, 50.0)),
             Self::Delivered => Some((value, 5_000.0)),
             Self::SpoolMib => Some((value, 64.0)),
+            Self::DiskKib => Some((value, 15.0)),
             Self::P50
             | Self::P99
             | Self::StreamKib
             | Self::Rate
             | Self::BackendP50
-            | Self::Instructions => None,
+            | Self::Switches
+            | Self::Instructions
+            | Self::InstructionsBatches
+            | Self::InstructionsSingle
+            | Self::InstructionsAll => None,
         }
     }
 }

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
 /// How often a target is started before a taken port is an error.
 const START_TRIES: usize = 5;
+/// How long an answer of the product's own API may take; under an emulator the first one takes fifty times as long.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 
 /// One row of processes to compare; also the index of its column.
@@ -339,7 +341,7 @@ fn get(address: SocketAddr, path: &str) -> Result<String> {
 
 fn call(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_read_timeout(Some(ANSWER_PATIENCE))?;
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
          Authorization: Bearer {ACCESS_KEY}\r\nContent-Type: application/json\r\n\

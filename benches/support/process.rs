@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a service may take until it accepts connections.
-const START_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a service may take until it accepts connections; under an emulator it starts fifty times slower.
+const START_PATIENCE: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Where a process runs.
