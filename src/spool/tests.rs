@@ -5,7 +5,7 @@
 pub(super) mod samples;
 
 use super::*;
-use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext};
+use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext, Verdict};
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 use support::stack::Folder;
+
+/// Has a verdict on every record, and cannot store it.
+const NO_STORE: u16 = 507;
 
 /// Answers with a status, or not at all for 0; remembers what it stored, in order.
 #[derive(Default)]
@@ -51,6 +54,22 @@ impl Analyzer for Backend {
             0 => Err(AnalyzerError::Unavailable("down".into())),
             status => Err(AnalyzerError::Refused(status)),
         }
+    }
+
+    async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        if self.status.load(Ordering::Relaxed) != NO_STORE {
+            let analysis = self.analyze(record).await?;
+            return Ok(Verdict {
+                analysis,
+                durable: None,
+            });
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let full = async { Err(AnalyzerError::Unavailable("the disk is full".into())) };
+        Ok(Verdict {
+            analysis: answer(),
+            durable: Some(Box::pin(full)),
+        })
     }
 
     async fn attach(&self, _: &Secret, _: RecordId, _: Attachment) -> Result<(), AttachError> {
@@ -371,3 +390,20 @@ mod chain;
 mod damage;
 mod faults;
 mod refusals;
+
+#[tokio::test]
+async fn contract_23_a_backend_that_judges_and_cannot_store_is_asked_after_growing_waits() {
+    let folder = Folder::new();
+    let world = World::open(folder.path(), BOUNDS, NO_STORE);
+    for exchange in 1..=20 {
+        world.spool.push(record(exchange, Stage::PreCall));
+    }
+    eventually(|| world.backend.asked.load(Ordering::Relaxed) > 0).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Some records of each worker, and some probes.
+    let asked = world.backend.asked.load(Ordering::Relaxed);
+    assert!(asked < 60, "{asked} times");
+    world.says(200);
+    world.delivered(20).await;
+    assert_eq!(world.close().await.len(), 20);
+}

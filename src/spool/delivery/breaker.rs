@@ -63,6 +63,13 @@ impl DeliveryBreaker {
         self.changed.notify_waiters();
     }
 
+    /// The backend answered, and its store failed afterwards.
+    pub(super) async fn failed_later(&self) {
+        if self.is_closed() {
+            self.failed(self.wait_for_turn().await);
+        }
+    }
+
     /// Answers so far, for a worker to tell whether others got one meanwhile.
     pub(super) fn answers(&self) -> u64 {
         self.breaker.answers()

@@ -180,11 +180,21 @@ impl DeliveryWorker {
     async fn send(&mut self, record: &Record) -> Result<Sent, AnalyzerError> {
         // A panic must not take the worker and all records behind this one.
         let verdict = AssertUnwindSafe(self.shared.analyzer.deliver(record)).catch_unwind();
-        let sent = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
+        let verdict = verdict.await.unwrap_or_else(|_| Err(panicked()));
+        let sent = match verdict {
             Ok(Verdict { analysis, durable }) => {
                 let id = analysis.request_id;
-                let stored = durable.map(|durable| Sent::Answered(Stored { id, durable }));
-                stored.unwrap_or(Sent::Stored(id))
+                match durable {
+                    None => Sent::Stored(id),
+                    Some(durable) if self.shared.breaker.is_closed() => {
+                        Sent::Answered(Stored { id, durable })
+                    }
+                    // A backend that judges and cannot store has not recovered.
+                    Some(durable) => {
+                        durable.await?;
+                        Sent::Stored(id)
+                    }
+                }
             }
             Err(error @ (AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status))) => {
                 let reason = error.to_string();
@@ -308,7 +318,11 @@ impl DeliveryWorker {
                 self.outcomes
                     .refused(&item, status, "the backend refused to store it");
             }
-            Err(_) if item.position.is_some() => self.deliver(item).await,
+            Err(error) if item.position.is_some() => {
+                self.log_delay(&item.record, &error);
+                self.shared.breaker.failed_later().await;
+                self.deliver(item).await;
+            }
             // The record was leased while the disk refused it.
             Err(_) => {
                 self.outcomes.finish(&item);
