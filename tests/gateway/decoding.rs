@@ -1,8 +1,10 @@
 //! The memory that decoding a compressed request body takes (`limits.buffered_bytes` of CONTRACT 34).
 
 use crate::memory::empty;
+use crate::sync::{chat, sync};
 use std::io::Write;
-use support::request::Request;
+use support::backend::Backend;
+use support::request::{HELLO, Request};
 use support::stack::Stack;
 use support::upstream::Upstream;
 
@@ -52,4 +54,46 @@ fn what_decoding_takes_for_a_moment_is_counted() {
         empty(&stack);
     }
     assert_eq!(upstream.heads(), 1);
+}
+
+#[test]
+fn checked_bodies_take_a_few_times_the_memory_of_calls_compressed_or_not() {
+    const LIMIT: usize = 64 * MIB;
+    // 25 KB that become 4 MiB.
+    let line = format!("{}abcdefghij", " ".repeat(150));
+    let text = line.repeat(4 * MIB / line.len());
+    let plain = format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(plain.as_bytes()).unwrap();
+    let encoded = gzip.finish().unwrap();
+    assert!(encoded.len() < 100_000, "{}", encoded.len());
+    for (name, request) in [
+        ("plain", chat(&plain)),
+        ("gzip", chat(&encoded).header("Content-Encoding", "gzip")),
+    ] {
+        let (upstream, backend) = (Upstream::ok(), Backend::start());
+        let stack = sync(&upstream, "").monitor(&backend);
+        let stack = stack
+            .yaml(&format!("limits: {{buffered_bytes: {}MiB}}", LIMIT / MIB))
+            .start();
+        assert_eq!(stack.call(&chat(HELLO)).status(), 200);
+        let before = stack.process.peak_memory();
+        std::thread::scope(|scope| {
+            for _ in 0..30 {
+                scope.spawn(|| {
+                    for _ in 0..4 {
+                        let status = stack.call(&request).status();
+                        assert!(matches!(status, 200 | 503), "{status}");
+                    }
+                });
+            }
+        });
+        empty(&stack);
+        let grown = stack.process.peak_memory() - before;
+        println!(
+            "{name}: {} MiB beside a limit of {} MiB",
+            grown >> 20,
+            LIMIT >> 20
+        );
+    }
 }
