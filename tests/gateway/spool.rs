@@ -89,22 +89,33 @@ fn kill_under_load(durability: &str, old_enough: Duration, stages: &[bool]) {
             client.join().unwrap();
         }
         let answered = answered.lock().unwrap();
-        let old = answered
+        let ages = answered
             .iter()
-            .filter(|(_, at)| killed.saturating_duration_since(**at) >= old_enough);
-        promised.extend(old.map(|(user, _)| user.clone()));
+            .map(|(user, at)| (user.clone(), killed.saturating_duration_since(*at)));
+        promised.extend(ages.filter(|(_, age)| *age >= old_enough));
     }
     assert!(promised.len() > rounds, "{} calls", promised.len());
     let _last = registering(&upstream, &backend, durability)
         .folder(&folder)
         .start();
+    let mut left = promised.len();
     eventually("what was promised arrives", || {
         let found = registered(&backend.calls());
         let there = |user: &String, pre: bool| found.contains_key(&(pre, user.clone()));
-        let all = promised
+        let is_missing = |user: &String| !stages.iter().all(|pre| there(user, *pre));
+        let missing: Vec<_> = promised
             .iter()
-            .all(|user| stages.iter().all(|pre| there(user, *pre)));
-        all.then_some(())
+            .filter(|(user, _)| is_missing(user))
+            .collect();
+        if missing.len() != left {
+            left = missing.len();
+            println!(
+                "{left} of {} are missing, as {:?}",
+                promised.len(),
+                missing.first()
+            );
+        }
+        missing.is_empty().then_some(())
     });
     for ((_, user), exchanges) in registered(&backend.calls()) {
         assert_eq!(exchanges.len(), 1, "{user} is one exchange");
