@@ -19,8 +19,9 @@ use tokio::time::{Instant, timeout_at};
 const BATCH: usize = 512;
 /// The most writes that wait for the next transaction; beyond it callers wait for room.
 const QUEUE: usize = 1024;
-/// How long a batch that nobody waits for gathers further writes.
-const GATHER: Duration = Duration::from_millis(5);
+/// How long a batch that nobody waits for gathers further writes. Its records stay in the spool until they are
+/// durable here, so that a longer wait risks none, and each transaction writes its pages once for more of them.
+const GATHER: Duration = Duration::from_millis(50);
 
 /// The future of one change.
 pub(super) type Changing<'c, T> = BoxFuture<'c, Result<T, StoreError>>;

@@ -11,7 +11,7 @@ use crate::sql::columns::Columns as _;
 use crate::sql::records::{EncodedRecord, answer};
 use crate::sqlite::values::{capped, json_list, stage_word};
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{AssertSqlSafe, Connection as _, Row as _, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
 use std::ops::Range;
 use uuid::Uuid;
@@ -34,8 +34,7 @@ const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 /// The second statement inserts nothing where the first one did not.
 const BODIES: &str = "
     ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL
-    DO NOTHING
-    RETURNING seq;
+    DO NOTHING;
     INSERT INTO record_bodies
         (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules)
     SELECT * FROM (VALUES ";
@@ -51,6 +50,9 @@ const KNOWN: &str = "
     UNION ALL
     SELECT applications.id, NULL, NULL
     FROM json_each(?1) AS wanted CROSS JOIN applications ON applications.id = unhex(wanted.value)";
+
+/// Positions of records, asked for where not every row was inserted.
+const INSERTED: &str = "SELECT seq FROM records WHERE seq >= ?1 AND seq < ?2";
 
 const EARLIER: &str = "
     SELECT cleaned_text, entities, answer, blocked FROM records JOIN record_bodies USING (seq)
@@ -252,18 +254,33 @@ async fn insert_together(
             .bind(&*row.answer)
             .bind(row.inline_rules.as_deref());
     }
-    let mut inserted = vec![false; rows.len()];
-    for row in query.fetch_all(&mut *connection).await? {
-        let index = usize::try_from(row.try_get::<i64, _>(0)? - first).ok();
-        if let Some(inserted) = index.and_then(|index| inserted.get_mut(index)) {
-            *inserted = true;
-        }
-    }
+    // A row of each table. Counted instead of returned: sqlx hands every row over from another thread.
+    let written = query.execute(&mut *connection).await?.rows_affected();
     // A cached statement holds what was bound to it last until it is used again.
     if rows.iter().any(|row| bytes(row) > LONG) {
         connection.clear_cached_statements().await?;
     }
-    Ok(inserted)
+    match written == 2 * rows.len() as u64 {
+        true => Ok(vec![true; rows.len()]),
+        false => inserted(connection, first, rows.len()).await,
+    }
+}
+
+/// For each position whether a record stands there.
+async fn inserted(
+    connection: &mut SqliteConnection,
+    first: i64,
+    rows: usize,
+) -> Result<Vec<bool>, StoreError> {
+    let found: HashSet<i64> = sqlx::query_scalar(INSERTED)
+        .bind(first)
+        .bind(first + rows as i64)
+        .fetch_all(connection)
+        .await?
+        .into_iter()
+        .collect();
+    let positions = (first..).take(rows);
+    Ok(positions.map(|seq| found.contains(&seq)).collect())
 }
 
 type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;

@@ -1,13 +1,18 @@
-//! A transaction that SQLite rolls back by itself. A bound on the pages of the file stands in for a full disk.
+//! A transaction that SQLite rolls back by itself: a bound on the pages of the file stands in for a full disk. What
+//! shares a transaction.
 
 #![allow(clippy::unwrap_used)]
 
+use super::{BATCH, Job, gather, pending};
 use crate::records::NewRecord;
 use crate::sqlite::SqliteStore;
 use crate::{ApplicationStore, RecordStore, StoreEngine, StoreError};
 use monitor_model::{AnalysisResponse, ApplicationId, RecordId, Stage};
 use serde_json::json;
 use sqlx::SqliteConnection;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 /// Longer than what the last page of a file has left.
@@ -134,4 +139,84 @@ async fn a_statement_behind_a_rollback_that_nobody_noticed_is_not_kept_either() 
     world.write(SHORT).await.unwrap();
     assert_eq!(world.kept().await, 1);
     world.store.close().await;
+}
+
+#[tokio::test]
+async fn a_batch_says_of_each_record_whether_it_is_new() {
+    let world = World::full().await;
+    // The connection is replaced by one without the bound.
+    assert!(world.write(LONG).await.is_err());
+    let record = |exchange: &str| NewRecord {
+        exchange_id: Some(exchange.to_owned()),
+        ..world.record()
+    };
+    let earlier = record("b");
+    let id = earlier.answer.request_id;
+    world.store.insert(earlier).await.unwrap();
+    // More than the largest statement has rows; queued before the writer's task runs, they are one batch.
+    let exchanges: Vec<String> = (0..90).map(|number| number.to_string()).collect();
+    let mut names: Vec<&str> = exchanges.iter().map(String::as_str).collect();
+    names.splice(40..40, ["b", "7", "c"]);
+    let records: Vec<NewRecord> = names.iter().map(|name| record(name)).collect();
+    let ids: Vec<RecordId> = records.iter().map(|one| one.answer.request_id).collect();
+    let inserted = records.into_iter().map(|record| world.store.insert(record));
+    let inserted = futures_util::future::join_all(inserted).await;
+    for (at, (name, answer)) in names.iter().zip(inserted).enumerate() {
+        let expected = match (*name, at) {
+            ("b", _) => id,
+            ("7", 41) => ids[7],
+            _ => ids[at],
+        };
+        assert_eq!(answer.unwrap().request_id, expected, "{name} at {at}");
+    }
+    assert_eq!(world.kept().await, 1 + 90 + 1);
+    world.store.close().await;
+}
+
+fn unawaited() -> Job {
+    Job::unawaited(pending(|connection| Box::pin(execute(connection, SHORT))).0)
+}
+
+fn awaited() -> Job {
+    Job::awaited(pending(|connection| Box::pin(execute(connection, SHORT))).0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_shares_a_transaction_with_what_comes_within_fifty_milliseconds() {
+    let (jobs, mut queue) = mpsc::channel(BATCH);
+    let later = async {
+        for _ in 0..4 {
+            sleep(Duration::from_millis(20)).await;
+            jobs.send(unawaited()).await.map_err(drop).unwrap();
+        }
+    };
+    let began = Instant::now();
+    let mut gathered = vec![unawaited()];
+    let (gathered_at, ()) = tokio::join!(
+        async {
+            gather(&mut gathered, &mut queue).await;
+            began.elapsed().as_millis()
+        },
+        later
+    );
+    // Those of 20 and 40 ms; that of 60 ms is the next batch's.
+    assert_eq!(gathered.len(), 3);
+    assert!((50..60).contains(&gathered_at), "{gathered_at}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_somebody_waits_for_and_a_whole_batch_gather_no_longer() {
+    let began = Instant::now();
+    let (jobs, mut queue) = mpsc::channel(2 * BATCH);
+    jobs.send(awaited()).await.map_err(drop).unwrap();
+    let mut gathered = vec![unawaited()];
+    gather(&mut gathered, &mut queue).await;
+    assert_eq!(gathered.len(), 2);
+    for _ in 0..2 * BATCH {
+        jobs.send(unawaited()).await.map_err(drop).unwrap();
+    }
+    let mut gathered = vec![unawaited()];
+    gather(&mut gathered, &mut queue).await;
+    assert_eq!(gathered.len(), BATCH);
+    assert_eq!(began.elapsed(), Duration::ZERO);
 }
