@@ -77,7 +77,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 fn load(text: &str) -> Result<(Node, Vec<(usize, String)>), Refusal> {
     let mut tree = Tree::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| invalid(&error))?;
+        let (event, span) = event.map_err(|error| invalid(&error, text))?;
         let line = span.start.line();
         match event {
             Event::SequenceStart(anchor, tag) => {
@@ -116,9 +116,11 @@ fn load(text: &str) -> Result<(Node, Vec<(usize, String)>), Refusal> {
     }
 }
 
-fn invalid(error: &ScanError) -> Refusal {
+/// The parser adds a line break to a text without one at its end, and may name the line behind it.
+fn invalid(error: &ScanError, text: &str) -> Refusal {
+    let breaks = text.replace("\r\n", "\n").matches(['\r', '\n']).count();
     let reason = format!("is not valid YAML: {}", error.info());
-    (error.marker().line(), reason)
+    (error.marker().line().min(breaks + 1), reason)
 }
 
 /// Whether a node has a tag of its own, which no key accepts.
@@ -202,6 +204,11 @@ mod tests {
             ("word".to_owned(), "f:1: is text"),
             ("a: 1\n---\nb: 2\n".to_owned(), "f:3: is a second document"),
             ("a: [1\nb: 2\n".to_owned(), "f:2: is not valid YAML"),
+            // The last line may have no end.
+            (
+                "a:\n  - b: \"x\"\n    c: {d: /e.pem, f: /k.pe".to_owned(),
+                "f:3: is not valid YAML",
+            ),
             ("- ".repeat(100_000), "f:1: is nested too deeply"),
             (
                 format!("a: {}", "[".repeat(200)),
