@@ -24,6 +24,9 @@ fn a_missing_empty_or_blank_key_gives_401_on_every_v1_endpoint() {
             assert_envelope(&answer.body, "invalid_request_error", 401);
             assert_eq!(answer.head.header("content-type"), Some("application/json"));
             assert!(!answer.head.has("www-authenticate"), "CONTRACT 6");
+            for header in ["X-Monitor-Api-Key", "beside Authorization"] {
+                assert!(answer.text().contains(header), "{}", answer.text());
+            }
         }
     }
     upstream.assert_untouched();

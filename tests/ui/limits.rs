@@ -91,9 +91,16 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
         "Запросы: Пороги по числу токенов</a>, Высокий",
         "не задано",
     ];
-    for (language, expected) in [("en", english), ("ru", russian)] {
+    let hints = [
+        "Clients that ask for a stream show nothing when they get the whole answer at once.",
+        "Клиенты, которые запрашивают поток, ничего не показывают, если получают ответ целиком.",
+    ];
+    let languages = [("en", english), ("ru", russian)];
+    for ((language, expected), hint) in languages.into_iter().zip(hints) {
         let chosen = [("language", language), ("next", "/ui")];
         assert_eq!(admin.post("/ui/preferences", &chosen).status(), 303);
+        // What plain synchronous mode does to a stream.
+        assert!(admin.get(&path).text().contains(hint));
         let refused = admin.post(&path, &fields("0", ""));
         assert_eq!(refused.status(), 422);
         let page = refused.text();
