@@ -293,6 +293,10 @@ fn contract_48_mistakes_in_a_tool_call_are_named() {
             json!({"tool_input": "a", "func_args": "b"}),
             "tool_input: is sent under two names",
         ),
+        (json!({"arguments": "{}"}), "tool_input: is not read as"),
+        (json!({"input": {}}), "tool_input: is not read as"),
+        (json!({"output": "x"}), "tool_result: is not read as"),
+        (json!({"result": "x"}), "tool_result: is not read as"),
         (json!({"tool_call_id": ""}), "tool_call_id: must be"),
         (json!({"tool_call_id": "i".repeat(513)}), "512 bytes"),
         (

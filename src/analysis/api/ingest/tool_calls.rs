@@ -39,6 +39,15 @@ struct Fields<'a> {
     func_args: Option<&'a RawValue>,
     #[serde(borrow)]
     func_result: Option<&'a RawValue>,
+    // Names of the APIs of models, under which nothing would be checked.
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
 }
 
 /// Analyze a call of a tool
@@ -46,7 +55,8 @@ struct Fields<'a> {
 /// The tool's name and arguments are checked by the rules of answers, its result by those of prompts. Each is a
 /// record beside the messages of the same `additional_parameters.request_id`. Send the call before the tool runs,
 /// and again with its result: a part that is already stored gets its first verdict. `func_name`, `func_args` and
-/// `func_result` are accepted in place of `tool_name`, `tool_input` and `tool_result`. Scope: ingest.
+/// `func_result` are accepted in place of `tool_name`, `tool_input` and `tool_result`; `arguments`, `input`, `result`
+/// and `output` are refused. Scope: ingest.
 #[utoipa::path(
     post,
     path = "/process_tool_call",
@@ -75,6 +85,18 @@ pub(crate) async fn process(
 fn parse(bytes: &[u8]) -> Result<ToolCallInput, ApiError> {
     let given: Fields<'_> = fields(bytes)?;
     let problem = |field, problem| ApiError::Field { field, problem };
+    if given.arguments.or(given.input).is_some() {
+        return Err(problem(
+            "tool_input",
+            "is not read as `arguments` or `input`; send tool_input",
+        ));
+    }
+    if given.result.or(given.output).is_some() {
+        return Err(problem(
+            "tool_result",
+            "is not read as `result` or `output`; send tool_result",
+        ));
+    }
     let name = one_of("tool_name", given.tool_name, given.func_name)?;
     let name = name.ok_or(problem("tool_name", "missing"))?;
     let name = string(name).filter(|name| is_name(name));
