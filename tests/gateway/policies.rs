@@ -249,7 +249,7 @@ fn all_in_one_process_blocks_with_its_own_analysis() {
     let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
     let answer = stack.call(&chat(&card));
     assert_eq!(content(&answer), "no cards");
-    assert!(!answer.text().contains("4111"), "{}", answer.text());
+    assert!(!answer.text().contains("4111 1111"), "{}", answer.text());
     let wrong = chat(&card)
         .without_key()
         .header("X-Monitor-Api-Key", "mon_invented");

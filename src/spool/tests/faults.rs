@@ -188,3 +188,20 @@ async fn contract_23_a_segment_dropped_while_too_many_files_are_open_is_counted_
     }
     simulated::stop();
 }
+
+#[tokio::test]
+async fn contract_23_a_backend_that_judges_and_cannot_store_is_asked_after_growing_waits() {
+    let folder = Folder::new();
+    let world = World::open(folder.path(), BOUNDS, NO_STORE);
+    for exchange in 1..=20 {
+        world.spool.push(record(exchange, Stage::PreCall));
+    }
+    eventually(|| world.backend.asked.load(Ordering::Relaxed) > 0).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    // Some records of each worker, and some probes.
+    let asked = world.backend.asked.load(Ordering::Relaxed);
+    assert!(asked < 60, "{asked} times");
+    world.says(200);
+    world.delivered(20).await;
+    assert_eq!(world.close().await.len(), 20);
+}
