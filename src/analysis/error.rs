@@ -296,6 +296,7 @@ pub(crate) fn report(error: &StoreError) {
         StoreError::Refused(_) | StoreError::Erased => StoreFault::Refused,
         StoreError::Closed => StoreFault::Closed,
         StoreError::Unavailable(_)
+        | StoreError::Conflict
         | StoreError::NewerSchema { .. }
         | StoreError::OtherSchema { .. }
         | StoreError::Unfinished

@@ -67,6 +67,9 @@ pub enum StoreError {
     /// The database refused or failed: busy for too long, disk full, input/output error.
     #[error("the database failed: {0}")]
     Unavailable(String),
+    /// Changes of the same rows by others were in the way, and the database undid this one. It may be tried again.
+    #[error("the database undid the change: others changed the same rows")]
+    Conflict,
     /// The bytes of attached files cannot be removed; the database is not at fault.
     #[error("{0}")]
     Files(String),
@@ -99,10 +102,18 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolClosed => Self::Closed,
+            error if is_conflict(&error) => Self::Conflict,
             sqlx::Error::Database(error) if is_refused(&*error) => Self::Refused(error.to_string()),
             other => Self::Unavailable(other.to_string()),
         }
     }
+}
+
+/// Whether PostgreSQL ended the transaction for a deadlock, a serialization failure or a lock that it waited for too
+/// long.
+pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| ["40001", "40P01", "55P03"].contains(&&*code))
 }
 
 /// Whether a check of the schema failed, which in SQLite may be a trigger.

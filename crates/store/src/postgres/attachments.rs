@@ -1,6 +1,6 @@
 //! Files of records (CONTRACT 29). Those that wait for their records are `waiting`.
 
-use super::pool::with_timeout;
+use super::pool::{Attempts, with_timeout};
 use super::records::erased_users::BEGIN_SHARED;
 use super::store::PostgresStore;
 use super::values::{bounded, escaped, exchange_key};
@@ -54,17 +54,24 @@ impl AttachmentStore for PostgresStore {
         size: u64,
         offered: i64,
     ) -> Result<Option<i64>, StoreError> {
-        let query = sqlx::query(CLAIM).bind(hash.0.to_vec()).bind(bounded(size));
-        let rows = self.all(query.bind(offered).bind(removal_ms())).await?;
-        ticket(rows.first().ok_or(StoreError::Unreadable("file"))?)
+        let mut attempts = Attempts::default();
+        loop {
+            let query = sqlx::query(CLAIM).bind(hash.0.to_vec()).bind(bounded(size));
+            let rows = self.all(query.bind(offered).bind(removal_ms())).await;
+            if !attempts.again(&rows) {
+                return ticket(rows?.first().ok_or(StoreError::Unreadable("file"))?);
+            }
+        }
     }
 
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError> {
-        let mut pooled = self.pool.acquire().await?;
-        let connection = pooled.connection();
-        let attached = with_timeout(async { Ok(committed(connection, &new).await) }).await??;
-        pooled.release();
-        Ok(attached)
+        let mut attempts = Attempts::default();
+        loop {
+            let attached = self.attach_once(&new).await;
+            if !attempts.again(&attached) {
+                return attached;
+            }
+        }
     }
 
     async fn expire_waiting(&self, before_ms: i64) -> Result<u64, StoreError> {
@@ -94,6 +101,16 @@ impl AttachmentStore for PostgresStore {
         let hashes: Vec<_> = hashes.iter().map(|hash| hash.0.to_vec()).collect();
         let query = sqlx::query("DELETE FROM blobs WHERE removing > 0 AND sha256 = ANY ($1)");
         self.all(query.bind(hashes)).await.map(drop)
+    }
+}
+
+impl PostgresStore {
+    async fn attach_once(&self, new: &NewAttachment) -> Result<Attached, StoreError> {
+        let mut pooled = self.pool.acquire().await?;
+        let connection = pooled.connection();
+        let attached = with_timeout(async { Ok(committed(connection, new).await) }).await??;
+        pooled.release();
+        Ok(attached)
     }
 }
 

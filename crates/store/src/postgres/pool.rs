@@ -18,6 +18,8 @@ const CONNECTIONS: usize = 8;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest time for one piece of work; the server cancels a statement earlier.
 const WORK_TIMEOUT: Duration = Duration::from_secs(12);
+/// How often a change is tried that others may be in the way of.
+const ATTEMPTS: u32 = 4;
 /// A connection that was idle for this long is pinged before reuse, and how long the ping may take.
 const PING_AFTER: Duration = Duration::from_millis(20);
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -193,6 +195,21 @@ impl Drop for FailureGuard<'_> {
         if !self.has_succeeded {
             self.pool.idle().clear();
         }
+    }
+}
+
+/// Counts how often a change was tried that the database undid because others changed the same rows.
+#[derive(Default)]
+pub(super) struct Attempts(u32);
+
+impl Attempts {
+    /// Whether to try once more.
+    pub(super) fn again<T>(&mut self, done: &Result<T, StoreError>) -> bool {
+        match done {
+            Err(StoreError::Conflict) => self.0 += 1,
+            _ => self.0 = ATTEMPTS,
+        }
+        self.0 < ATTEMPTS
     }
 }
 

@@ -13,7 +13,7 @@ use crate::sql::attachments::{attachment, findings_json};
 use crate::sql::columns::Columns as _;
 use monitor_model::ApplicationId;
 use sqlx::PgConnection;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use uuid::Uuid;
 
 const WAIT: &str = "
@@ -38,6 +38,12 @@ const ADOPT: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     SELECT seq, sha256, name, type, size, kept, findings, attached_at_ms FROM adopted
     RETURNING seq, sha256, size, kept";
+/// Their bytes, which changes of links lock: in one order, so that two batches whose records have the same files do
+/// not wait for each other.
+const LOCK_BLOBS: &str = "
+    SELECT FROM blobs WHERE sha256 IN (SELECT sha256 FROM waiting_attachments WHERE key = ANY ($1) AND kept)
+    ORDER BY sha256 FOR UPDATE";
+const ANY_WAITS: &str = "SELECT EXISTS (SELECT FROM waiting_attachments WHERE key = ANY ($1))";
 const FORGET: &str =
     "DELETE FROM waiting_attachments WHERE application_id = $1 AND exchange_id = $2";
 pub(super) const EXPIRE: &str = "
@@ -101,6 +107,12 @@ pub(super) async fn adopt(
     keys: &[Uuid],
     seqs: &[i64],
 ) -> Result<(), sqlx::Error> {
+    let any_waits = sqlx::query_scalar(ANY_WAITS).bind(keys);
+    if !any_waits.fetch_one(&mut *connection).await? {
+        return Ok(());
+    }
+    let lock = sqlx::query(LOCK_BLOBS).bind(keys);
+    lock.execute(&mut *connection).await?;
     let adopted = sqlx::query(ADOPT)
         .bind(keys)
         .bind(seqs)
@@ -114,8 +126,16 @@ pub(super) async fn adopt(
             of_record.insert(row.bytes("sha256")?.to_vec(), row.number("size")?);
         }
     }
+    // In the order of the counters, as removals do.
+    let mut counted: BTreeMap<DayKey, i64> = BTreeMap::new();
     for (seq, sizes) in sizes {
-        count_bytes(connection, seq, sizes.values().sum()).await?;
+        let size: i64 = sizes.values().sum();
+        if let Some(key) = add_bytes(connection, seq, size).await? {
+            *counted.entry(key).or_default() += size;
+        }
+    }
+    for (key, size) in counted {
+        count_more_bytes(connection, key, size).await?;
     }
     Ok(())
 }
@@ -137,12 +157,24 @@ pub(super) async fn count_bytes(
     seq: i64,
     size: i64,
 ) -> Result<(), sqlx::Error> {
+    match add_bytes(connection, seq, size).await? {
+        Some(key) => count_more_bytes(connection, key, size).await,
+        None => Ok(()),
+    }
+}
+
+/// Adds the bytes to those of the record; the counter that they belong to, unless the record is gone.
+async fn add_bytes(
+    connection: &mut PgConnection,
+    seq: i64,
+    size: i64,
+) -> Result<Option<DayKey>, sqlx::Error> {
     let record = sqlx::query(RECORD).bind(seq).persistent(false);
     let Some(record) = record.fetch_optional(&mut *connection).await? else {
-        return Ok(());
+        return Ok(None);
     };
     let query = sqlx::query("UPDATE records SET bytes = bytes + $2 WHERE seq = $1").bind(seq);
     let query = query.bind(size).persistent(false);
-    query.execute(&mut *connection).await?;
-    count_more_bytes(connection, DayKey::of(&record)?, size).await
+    query.execute(connection).await?;
+    DayKey::of(&record).map(Some)
 }

@@ -7,7 +7,7 @@ use super::records::batch::{self, Inserted};
 use super::records::failure::Failure;
 use super::records::row::RecordRow;
 use super::settings::note_uses;
-use crate::error::StoreError;
+use crate::error::{StoreError, is_conflict};
 use crate::records::EarlierRecord;
 use crate::tokens::TokenId;
 use sqlx::PgConnection;
@@ -338,11 +338,6 @@ impl Refusal {
 
 fn code(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
-}
-
-/// A deadlock, a serialization failure, or a lock timeout.
-fn is_conflict(error: &sqlx::Error) -> bool {
-    code(error).is_some_and(|code| ["40001", "40P01", "55P03"].contains(&code.as_str()))
 }
 
 /// Invalid data, a violated constraint, or a value that is too large.

@@ -2,6 +2,7 @@
 
 use super::totals::{Amount, RemovedTotals};
 use crate::error::StoreError;
+use crate::postgres::pool::Attempts;
 use crate::postgres::seq::Day;
 use crate::sql::columns::Columns as _;
 use sqlx::postgres::PgArguments;
@@ -18,6 +19,11 @@ const RECORDS: &str = "
     DELETE FROM records WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3
     RETURNING application_id, stage, created_at_ms, bytes, session_key, flagged, token_count,
         chain_gateway, chain_sequence";
+/// Changes of links lock the bytes: in one order, as `waiting` does for the files that a batch takes over.
+const LOCK_BLOBS: &str = "
+    SELECT FROM blobs WHERE sha256 IN (SELECT sha256 FROM attachments
+        WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3 AND kept)
+    ORDER BY sha256 FOR UPDATE";
 const BELONGING: [&str; 4] = [
     "DELETE FROM attachments WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
     "DELETE FROM record_bodies WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
@@ -76,7 +82,13 @@ pub(super) async fn delete_excess(
         if excess.is_zero() {
             break;
         }
-        let step = step(connection, removable, excess).await?;
+        let mut attempts = Attempts::default();
+        let step = loop {
+            let done = step(connection, removable, excess).await;
+            if !attempts.again(&done) {
+                break done?;
+            }
+        };
         if step.records == 0 {
             break;
         }
@@ -136,7 +148,7 @@ pub(super) async fn delete(
         return Ok(Amount::default());
     }
     let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
-    for statement in BELONGING {
+    for statement in [LOCK_BLOBS].into_iter().chain(BELONGING) {
         at(statement, seqs).execute(&mut *connection).await?;
     }
     let mut removed = RemovedTotals::default();
@@ -159,12 +171,16 @@ pub(super) async fn delete_attachments(
     day: Day,
 ) -> Result<(), StoreError> {
     loop {
-        let deleted = sqlx::query(ATTACHMENTS_OF_DAY)
-            .bind(day.first())
-            .bind(day.next().first())
-            .bind(STEP)
-            .execute(&mut *connection)
-            .await?;
+        let mut attempts = Attempts::default();
+        let deleted = loop {
+            let query = sqlx::query(ATTACHMENTS_OF_DAY).bind(day.first());
+            let query = query.bind(day.next().first()).bind(STEP);
+            let deleted = query.execute(&mut *connection).await;
+            let deleted = deleted.map_err(StoreError::from);
+            if !attempts.again(&deleted) {
+                break deleted?;
+            }
+        };
         if deleted.rows_affected() == 0 {
             return Ok(());
         }
