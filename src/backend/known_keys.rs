@@ -36,7 +36,7 @@ struct Known {
 /// What is known of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KnownKey {
-    /// The answer.
+    /// What the backend answered, not long ago.
     Valid(Recognition),
     /// It is valid still, and this call is to ask again.
     Due(Recognition),

@@ -200,7 +200,7 @@ impl UnreadAnswer {
     /// The next part of the body; None at its end.
     ///
     /// # Errors
-    /// [`ClientError::Truncated`].
+    /// [`ClientError::Truncated`] when the connection ends before the body does.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|_| ClientError::Truncated)?;

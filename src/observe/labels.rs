@@ -252,8 +252,7 @@ label!(
         Full => "full",
         /// The records exceeded `spool.max_age`.
         Old => "old",
-        /// The disk refused to be written and memory was full; also refused records that could not be written as dead
-        /// letters.
+        /// The disk refused to be written and memory was full; also refused records that could not become dead letters.
         Disk => "disk",
         /// The spool was nearly full, and their access key had more than its share of it.
         Share => "share",

@@ -1,5 +1,7 @@
 //! docs/networks.md in front of the real binary: its configurations run in nginx and HAProxy, with the addresses of
 //! the test in place of the page's; those of Envoy and Kubernetes are read. What a balancer notices at a stop.
+//!
+//! Long because: nginx and HAProxy share what starts them and what is asked of them.
 
 use saphyr::{LoadableYamlNode, Yaml};
 use std::net::{Ipv4Addr, SocketAddr};

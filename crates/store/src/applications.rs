@@ -56,7 +56,7 @@ pub struct ApplicationChange {
 /// version before the latest one always stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionLimits {
-    /// Versions.
+    /// The most versions that are kept.
     pub versions: usize,
     /// Bytes of their names, descriptions, rules and policies together, as the database stores them.
     pub bytes: u64,

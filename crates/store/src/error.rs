@@ -109,8 +109,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Whether PostgreSQL ended the transaction for a deadlock, a serialization failure or a lock that it waited for too
-/// long.
+/// Whether PostgreSQL ended the transaction: a deadlock, a serialization failure, or too long a wait for a lock.
 pub(crate) fn is_conflict(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code());
     code.is_some_and(|code| ["40001", "40P01", "55P03"].contains(&&*code))

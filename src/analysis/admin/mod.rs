@@ -48,8 +48,8 @@ pub struct Admin {
     pub(super) compilations: Arc<Compilations>,
     /// Valid access keys that one application may have (`limits.application_keys`).
     pub(super) application_keys: usize,
-    /// Earlier versions of an application that a change leaves (`limits.application_versions`,
-    /// `limits.application_version_bytes`).
+    /// Earlier versions of an application that a change leaves: `limits.application_versions` and
+    /// `limits.application_version_bytes` say how many.
     pub(super) keep_versions: VersionLimits,
 }
 

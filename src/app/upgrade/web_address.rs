@@ -6,7 +6,7 @@ use crate::config::{Role, Settings};
 /// The base address of the web UI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WebAddress {
-    /// `ui.public_url`.
+    /// The value of `ui.public_url`.
     Public(String),
     /// The address of its first listener: browsers may use another one.
     Listener(String),

@@ -111,7 +111,7 @@ enum Wanted {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain,
-    /// JSON again.
+    /// JSON in a string, as the arguments of tools are.
     Arguments,
 }
 

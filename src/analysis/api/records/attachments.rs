@@ -136,8 +136,8 @@ pub(crate) async fn to_prompt(
 
 /// Attach files to the prompt of an exchange
 ///
-/// Before or after the prompt is analyzed; until then the files wait, for a limited time. Otherwise as attachToPrompt.
-/// Scope: ingest.
+/// Before or after the prompt is analyzed; until then the files wait, for a limited time.
+/// Otherwise as attachToPrompt. Scope: ingest.
 #[utoipa::path(
     post,
     path = "/user_prompt_analysis/by_request/{request_id}/attach_files",
@@ -160,8 +160,8 @@ pub(crate) async fn to_prompt_of(
 
 /// Attach files to the answer of an exchange
 ///
-/// Before or after the answer is analyzed; until then the files wait, for a limited time. Otherwise as attachToAnswer.
-/// Scope: ingest.
+/// Before or after the answer is analyzed; until then the files wait, for a limited time.
+/// Otherwise as attachToAnswer. Scope: ingest.
 #[utoipa::path(
     post,
     path = "/llm_response_analysis/by_request/{request_id}/attach_files",

@@ -40,8 +40,7 @@ struct Export {
     at: At,
 }
 
-/// The pages of an export. What is in memory of them shows in the size hint, so that the listener counts it before
-/// anybody reads.
+/// The pages of an export. The size hint shows what of them is in memory: the listener counts it before anybody reads.
 struct Pages {
     first: Option<Bytes>,
     rest: BoxStream<'static, Result<Bytes, ApiError>>,

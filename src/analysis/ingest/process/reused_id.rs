@@ -14,28 +14,26 @@ const OTHER_TEXT: &str = "request_id stands for another text, which is stored: t
 /// Whether more was found than in the text that is stored under the same id.
 pub(super) fn finds_more(own: &AnalysisResponse, stored: &AnalysisResponse) -> bool {
     let guardrails = own.guardrails.flagged && !stored.guardrails.flagged;
-    let category = own.guardrails.categories.iter().any(|one| {
-        let known = &stored.guardrails.categories;
-        one.flagged
-            && !known
-                .iter()
-                .any(|other| other.flagged && other.name == one.name)
-    });
     let policies = own.custom_policy.flagged && !stored.custom_policy.flagged;
-    let policy = own.custom_policy.policies.iter().any(|one| {
-        let known = &stored.custom_policy.policies;
-        one.flagged
-            && !known
-                .iter()
-                .any(|other| other.flagged && other.name == one.name)
-    });
+    let names = flagged_names(own).any(|name| !flagged_names(stored).any(|known| known == name));
     let data = own.dataclean.types.iter().any(|one| {
         let known = &stored.dataclean.types;
         !known
             .iter()
             .any(|other| other.kind == one.kind && other.count >= one.count)
     });
-    guardrails || category || policies || policy || data
+    guardrails || policies || names || data
+}
+
+/// The categories, and the policies behind them, that flag the text.
+fn flagged_names(answer: &AnalysisResponse) -> impl Iterator<Item = (bool, &str)> {
+    let categories = answer.guardrails.categories.iter();
+    let policies = answer.custom_policy.policies.iter();
+    let categories = categories.filter(|one| one.flagged);
+    let policies = policies.filter(|one| one.flagged);
+    categories
+        .map(|one| (false, one.name.as_ref()))
+        .chain(policies.map(|one| (true, one.name.as_ref())))
 }
 
 /// The same part of a tool call under an id of its own, which is the same for the same text.

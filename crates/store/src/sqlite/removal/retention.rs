@@ -228,8 +228,7 @@ async fn vacuum(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     Ok((free - left).max(0).unsigned_abs())
 }
 
-/// Records of removed applications first, then those that are too old, then those of one application that has too
-/// many.
+/// Records of removed applications first, then those that are too old, then those of an application with too many.
 async fn due(connection: &mut SqliteConnection, scope: RetentionScope) -> Result<Due, StoreError> {
     if scope.application.is_none() {
         while number(connection, "SELECT count(*) FROM removed_applications").await? > 0 {

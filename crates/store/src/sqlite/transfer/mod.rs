@@ -22,8 +22,7 @@ impl SqliteStore {
     /// grows until the snapshot is closed.
     ///
     /// # Errors
-    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when its schema is not that of
-    /// this program.
+    /// [`StoreError::File`] when it cannot be opened, [`StoreError::OtherSchema`] when its schema is not ours.
     pub async fn reader(path: &Path) -> Result<Box<dyn StoreReader>, StoreError> {
         Ok(Box::new(read::Reader::open(path).await?))
     }
