@@ -82,7 +82,10 @@ impl Retention {
         loop {
             let mut removed = Removed::default();
             let enforced = self.enforce(&mut removed).await;
-            match self.end_round(metrics, removed, enforced).await {
+            match self
+                .remove_files_and_report(metrics, removed, enforced)
+                .await
+            {
                 Ok(()) => self.keep_bounded(metrics, INTERVAL).await,
                 Err(_) => sleep(RETRY_INTERVAL).await,
             }
@@ -90,7 +93,7 @@ impl Retention {
     }
 
     /// Removes the files without a record, and those that waited for one too long; counts and logs what the round did.
-    async fn end_round(
+    async fn remove_files_and_report(
         &self,
         metrics: &Metrics,
         removed: Removed,
@@ -127,7 +130,9 @@ impl Retention {
                 let mut removed = Removed::default();
                 let enforced = self.enforce_whole(&mut removed).await;
                 let has_removed = removed.records() > 0;
-                let ended = self.end_round(metrics, removed, enforced).await;
+                let ended = self
+                    .remove_files_and_report(metrics, removed, enforced)
+                    .await;
                 // A run that removes nothing would not do so in five seconds either.
                 if ended.is_err() || !has_removed {
                     wait = wait.max(RETRY_INTERVAL);

@@ -12,7 +12,7 @@ pub(super) struct Filling {
     writer: Box<dyn StoreWriter>,
     replay: ErasureReplay,
     /// Tombstones that come from elsewhere than the rows.
-    later: Vec<Row>,
+    extra_tombstones: Vec<Row>,
     written: BTreeMap<Table, u64>,
     table: Option<(Table, Progress)>,
     /// Rows of a file under a second name, or of one that waits, which an older schema cannot hold.
@@ -31,11 +31,15 @@ pub(super) struct Filled {
 }
 
 impl Filling {
-    pub(super) fn new(writer: Box<dyn StoreWriter>, later: Vec<Row>, merges_names: bool) -> Self {
+    pub(super) fn new(
+        writer: Box<dyn StoreWriter>,
+        extra_tombstones: Vec<Row>,
+        merges_names: bool,
+    ) -> Self {
         Self {
             writer,
             replay: ErasureReplay::default(),
-            later,
+            extra_tombstones,
             written: BTreeMap::new(),
             table: None,
             merges_names,
@@ -44,7 +48,7 @@ impl Filling {
 
     /// Writes rows of a table.
     pub(super) async fn write(&mut self, table: Table, rows: Vec<Row>) -> Result<(), StoreError> {
-        self.leave_tombstones(table).await?;
+        self.write_extra_tombstones(table).await?;
         if self
             .table
             .as_ref()
@@ -66,7 +70,7 @@ impl Filling {
 
     /// After the last row: looks whether everything is there, and erases who was erased.
     pub(super) async fn settle(&mut self) -> Result<Filled> {
-        self.leave_tombstones(Table::Attachments).await?;
+        self.write_extra_tombstones(Table::Attachments).await?;
         self.end_table();
         for (table, written) in self.written.iter().filter(|(table, _)| table.is_counted()) {
             let found = self.writer.count(*table).await?;
@@ -100,12 +104,12 @@ impl Filling {
     }
 
     /// Behind the tombstones of the rows come those from elsewhere.
-    async fn leave_tombstones(&mut self, next: Table) -> Result<(), StoreError> {
-        if next <= Table::Tombstones || self.later.is_empty() {
+    async fn write_extra_tombstones(&mut self, next: Table) -> Result<(), StoreError> {
+        if next <= Table::Tombstones || self.extra_tombstones.is_empty() {
             return Ok(());
         }
-        let later = std::mem::take(&mut self.later);
-        let unknown = erasures::learn(&mut self.replay, later);
+        let extra = std::mem::take(&mut self.extra_tombstones);
+        let unknown = erasures::learn(&mut self.replay, extra);
         if !unknown.is_empty() {
             *self.written.entry(Table::Tombstones).or_default() += unknown.len() as u64;
             self.writer.write(Table::Tombstones, unknown).await?;

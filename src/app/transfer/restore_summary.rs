@@ -26,7 +26,7 @@ impl Summary {
             store_name(settings),
             files_name(settings)
         );
-        let _ = write!(text, "{}", counts.rows_shown());
+        let _ = write!(text, "{}", counts.rows_text());
         let _ = writeln!(text, "files: {}", self.kept);
         let _ = writeln!(text, "files of the spool: {}", counts.spool_files);
         let Filled {

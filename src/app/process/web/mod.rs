@@ -42,8 +42,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tower_service::Service as _;
 
-/// How long a connection may wait for one more request after a hand-over.
-const PEACE: Duration = Duration::from_secs(5);
+/// How long a connection may wait for one more request after a successor took the listeners.
+const LAST_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest request head, as long as common proxies let one pass; a longer one gets 431.
 const LONGEST_HEAD: usize = 32 << 10;
@@ -159,8 +159,8 @@ impl ServerApp for CountedApp {
         stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
-        let in_peace = || self.api_activity.is_handed_over();
-        self.app.serve(stream, shutdown, in_peace).await;
+        let is_handed_over = || self.api_activity.is_handed_over();
+        self.app.serve(stream, shutdown, is_handed_over).await;
         None
     }
 }
@@ -235,8 +235,14 @@ impl WebApp {
         }
     }
 
-    /// Serves one connection to its end; `in_peace` is asked once the process ends.
-    async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
+    /// Serves one connection to its end. Once the process ends, `is_handed_over` tells whether a successor took the
+    /// listeners.
+    async fn serve(
+        &self,
+        stream: Stream,
+        shutdown: &ShutdownWatch,
+        is_handed_over: impl Fn() -> bool,
+    ) {
         let peer = peer(&stream);
         let Some(web) = self.open(peer, shutdown.clone()).await else {
             return;
@@ -267,9 +273,11 @@ impl WebApp {
             ended = connection.as_mut() => Some(ended),
             _ = shutdown.wait_for(|stopping| *stopping) => None,
         };
-        if ended.is_none() && in_peace() {
+        if ended.is_none() && is_handed_over() {
             // A request may be on its way; its answer closes the connection.
-            ended = timeout(PEACE, connection.as_mut()).await.ok();
+            ended = timeout(LAST_REQUEST_TIMEOUT, connection.as_mut())
+                .await
+                .ok();
         }
         let ended = match ended {
             Some(ended) => ended,

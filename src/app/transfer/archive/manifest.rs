@@ -57,7 +57,7 @@ pub(super) struct Complete {
 
 impl Counts {
     /// A line for each table that tells a person something.
-    pub(in crate::app::transfer) fn rows_shown(&self) -> String {
+    pub(in crate::app::transfer) fn rows_text(&self) -> String {
         let shown = self.rows.iter().filter(|(table, _)| *table != "state");
         let lines = shown.map(|(table, rows)| format!("{}: {rows}\n", table.replace('_', " ")));
         lines.collect()
@@ -66,7 +66,7 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.rows_shown())?;
+        f.write_str(&self.rows_text())?;
         writeln!(f, "files: {} ({} bytes)", self.files, self.file_bytes)?;
         writeln!(f, "files of the spool: {}", self.spool_files)?;
         writeln!(f, "keys of the spool: {}", self.keys)
