@@ -95,29 +95,30 @@ fn kill_under_load(durability: &str, old_enough: Duration, stages: &[bool]) {
         promised.extend(ages.filter(|(_, age)| *age >= old_enough));
     }
     assert!(promised.len() > rounds, "{} calls", promised.len());
-    let _last = registering(&upstream, &backend, durability)
+    let last = registering(&upstream, &backend, durability)
         .folder(&folder)
         .start();
-    let mut left = promised.len();
-    eventually("what was promised arrives", || {
-        let found = registered(&backend.calls());
-        let there = |user: &String, pre: bool| found.contains_key(&(pre, user.clone()));
-        let is_missing = |user: &String| !stages.iter().all(|pre| there(user, *pre));
-        let missing: Vec<_> = promised
-            .iter()
-            .filter(|(user, _)| is_missing(user))
-            .collect();
-        if missing.len() != left {
-            left = missing.len();
-            println!(
-                "{left} of {} are missing, as {:?}",
-                promised.len(),
-                missing.first()
-            );
-        }
-        missing.is_empty().then_some(())
-    });
-    for ((_, user), exchanges) in registered(&backend.calls()) {
+    let mut owed = u64::MAX;
+    while owed > 0 {
+        owed = eventually("the spool gets shorter", || {
+            let now = last.operations("/status").json()["spool"]["records"].as_u64();
+            now.filter(|now| *now == 0 || *now < owed)
+        });
+    }
+    let found = registered(&backend.calls());
+    let is_there = |user: &String, pre: bool| found.contains_key(&(pre, user.clone()));
+    let missing: Vec<_> = promised
+        .iter()
+        .filter(|(user, _)| !stages.iter().all(|pre| is_there(user, *pre)))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "{} of {} are missing, as {:?}",
+        missing.len(),
+        promised.len(),
+        missing.first()
+    );
+    for ((_, user), exchanges) in found {
         assert_eq!(exchanges.len(), 1, "{user} is one exchange");
     }
 }
