@@ -1,6 +1,7 @@
 //! What an operator sees: metrics, events (a log line and a counter born together), logging.
 
 pub mod access;
+pub mod clock;
 pub mod events;
 mod failures;
 mod journal;

@@ -7,7 +7,7 @@ use super::eviction::{Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
 use super::state::{Accepted, Figures, LeasedRecord, NotAccepted, State};
-use super::system::now_ms;
+use super::system::{calendar_ms, now_ms};
 use crate::backend::Record;
 use crate::observe::events::{DeadLettersLost, RecordFinished, SpoolDiskFailed, SpoolLost};
 use crate::observe::{DropReason, Metrics, TelemetryOutcome};
@@ -184,7 +184,7 @@ impl SpoolCore {
         record: &Record,
         position: Option<RecordPosition>,
     ) {
-        let mut letter = EncodedLetter::new(now_ms(), status, record);
+        let mut letter = EncodedLetter::new(calendar_ms(), status, record);
         letter.position = position;
         let mut state = self.lock();
         // The keys of one application have one share of the dead letters, too.

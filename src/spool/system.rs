@@ -1,20 +1,26 @@
 //! The time, the boot and chance, as the operating system gives them. Unit tests may simulate them
 //! ([`super::simulation`]).
 
+use crate::observe::clock;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
-/// Milliseconds since 1970 (UTC); 0 on a machine whose clock is set before it.
+/// The time by which records age, in milliseconds since 1970: no jump of the calendar moves it within a process.
 pub(super) fn now_ms() -> i64 {
     #[cfg(test)]
     if let Some(now) = super::disk::simulated::now_ms() {
         return now;
     }
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    clock::steady_ms()
+}
+
+/// The calendar, in milliseconds since 1970 (UTC).
+pub(super) fn calendar_ms() -> i64 {
+    #[cfg(test)]
+    if let Some(now) = super::disk::simulated::now_ms() {
+        return now;
+    }
+    clock::calendar_ms()
 }
 
 /// The id of the machine's current boot; a new one on each call if the system does not tell.

@@ -22,6 +22,7 @@ use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
 use super::system::now_ms;
 use crate::observe::DropReason;
+use crate::observe::clock::watch_clock;
 use crate::observe::events::{
     DeadLettersLost, SpoolThreadPanicked, log_last_spool_losses, log_spool_losses,
 };
@@ -169,6 +170,7 @@ impl Writer {
     /// Takes over what there is to do from the shared state.
     fn collect(&mut self) -> Progress {
         let core = self.core.clone();
+        watch_clock(core.metrics());
         let mut state = core.lock();
         let round = state.begin_round(now_ms());
         let figures = state.figures(now_ms());

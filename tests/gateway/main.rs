@@ -54,6 +54,7 @@ mod room;
 mod routes;
 mod smuggling;
 mod spool;
+mod spool_clock;
 mod spool_commands;
 mod spool_damage;
 mod spool_encryption;

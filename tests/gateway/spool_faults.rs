@@ -1,5 +1,4 @@
-//! CONTRACT 23 at each step of the spool's thread, through the binary: killed there, broken there, and
-//! with a clock that jumps. The steps are those of builds with debug assertions (MONITOR_SPOOL_FAULT);
+//! CONTRACT 23 at each step of the spool's thread, through the binary: killed there and broken there. The steps are those of builds with debug assertions (MONITOR_SPOOL_FAULT);
 //! an optimized test build has none and skips them.
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +13,7 @@ use support::stack::{Builder, Folder, Stack};
 use support::upstream::Upstream;
 
 /// More calls than any step needs to come as often as it is asked for.
-const CALLS: usize = 30;
+pub(crate) const CALLS: usize = 30;
 
 pub(crate) fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
     Stack::gateway()
@@ -24,7 +23,7 @@ pub(crate) fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<F
 }
 
 /// Calls one after another until one is not answered; the users of those that were.
-fn answered(stack: &Stack, name: &str) -> Vec<String> {
+pub(crate) fn answered(stack: &Stack, name: &str) -> Vec<String> {
     let users = (0..CALLS).map(|call| format!("{name}-{call}"));
     let is_answered = |user: &String| {
         let request = Request::chat(HELLO).header("X-User-Id", user);
@@ -34,7 +33,7 @@ fn answered(stack: &Stack, name: &str) -> Vec<String> {
 }
 
 /// The exchanges of each user's prompts.
-fn prompts(backend: &Backend) -> HashMap<String, HashSet<String>> {
+pub(crate) fn prompts(backend: &Backend) -> HashMap<String, HashSet<String>> {
     let mut found: HashMap<_, HashSet<_>> = HashMap::new();
     for call in backend.calls().iter().filter(|call| call.is_pre()) {
         let user = call.parameter("user_id").as_str().unwrap().to_owned();
@@ -305,68 +304,4 @@ fn contract_23_a_backend_that_flaps_gets_every_record() {
     };
     assert_eq!((last(true, "user-3"), last(false, "user-3")), (6, 6));
     assert_eq!((last(true, "user-4"), last(false, "user-4")), (1, 1));
-}
-
-/// The library that makes a process believe in another time.
-fn faketime() -> PathBuf {
-    let found = ["x86_64", "aarch64"].map(|machine| {
-        PathBuf::from(format!(
-            "/usr/lib/{machine}-linux-gnu/faketime/libfaketimeMT.so.1"
-        ))
-    });
-    let found = found.into_iter().find(|path| path.exists());
-    found.expect("libfaketime is installed (package faketime)")
-}
-
-#[test]
-#[ignore = "needs libfaketime"]
-fn contract_23_a_clock_that_jumps_by_hours_costs_no_record() {
-    let library = faketime();
-    let upstream = Upstream::ok();
-    let well = Arc::new(AtomicBool::new(false));
-    let is_well = well.clone();
-    let backend = Backend::judging(move |_| match is_well.load(Ordering::Relaxed) {
-        true => verdict(&[]),
-        false => support::upstream::json(500, "{}"),
-    });
-    let folder = Folder::new();
-    let clock = folder.write("clock", "+0");
-    let start = || {
-        registering(&upstream, &backend, &folder)
-            .env("LD_PRELOAD", library.to_string_lossy())
-            .env("FAKETIME_TIMESTAMP_FILE", clock.to_string_lossy())
-            .env("FAKETIME_NO_CACHE", "1")
-            // As on a machine whose clock is set: time that only counts on goes on.
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-            .env("NO_FAKE_STAT", "1")
-            .start()
-    };
-    let mut stack = start();
-    assert_eq!(answered(&stack, "now").len(), CALLS);
-    folder.write("clock", "+6h");
-    eventually("the clock jumped", || {
-        (stack.metric("monitor_spool_age_seconds") > 5.0 * 3_600.0).then_some(())
-    });
-    assert_eq!(answered(&stack, "ahead").len(), CALLS);
-    folder.write("clock", "-6h");
-    assert_eq!(answered(&stack, "back").len(), CALLS);
-    eventually("all are owed", || {
-        (stack.metric("monitor_spool_records") == 6.0 * CALLS as f64).then_some(())
-    });
-    stack.process.signal("KILL");
-    stack.process.await_exit();
-    let stack = start();
-    assert_eq!(answered(&stack, "again").len(), CALLS);
-    folder.write("clock", "+12h");
-    well.store(true, Ordering::Relaxed);
-    eventually("nothing is owed", || {
-        (stack.metric("monitor_spool_records") == 0.0).then_some(())
-    });
-    let found = prompts(&backend);
-    assert_eq!(found.len(), 4 * CALLS);
-    assert!(found.values().all(|exchanges| exchanges.len() == 1));
-    for reason in ["full", "old", "disk"] {
-        let series = format!("monitor_spool_lost_total{{reason=\"{reason}\"}}");
-        assert_eq!(stack.metric(&series), 0.0, "{reason}");
-    }
 }

@@ -1,9 +1,9 @@
 //! Stores, links and removes the files of records (CONTRACT 29). `attachments` decides who may do it and
 //! analyzes their texts.
 
-use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::config::AttachmentSettings;
+use crate::observe::clock::settled_ms;
 use crate::observe::events::FileStorageFailed;
 use monitor_store::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore,
@@ -95,7 +95,7 @@ impl Files {
     /// Removes the files that have waited for too long for a message that has not been analyzed.
     pub(crate) async fn expire_waiting(&self) -> Result<u64, StoreError> {
         let longest = i64::try_from(self.limits.waiting_for.as_millis()).unwrap_or(i64::MAX);
-        let before_ms = now_ms().saturating_sub(longest);
+        let before_ms = settled_ms().saturating_sub(longest);
         self.store.expire_waiting(before_ms).await
     }
 

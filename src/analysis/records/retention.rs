@@ -5,10 +5,10 @@
 
 use super::Records;
 use super::files::Files;
-use crate::analysis::clock::now_ms;
 use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
+use crate::observe::clock::{settled_ms, watch_clock};
 use crate::observe::events::{AboveItsPart, RemovedBy, RetentionRan};
 use crate::observe::{Metrics, RemovalCause};
 use monitor_model::ApplicationId;
@@ -123,6 +123,7 @@ impl Retention {
         let mut wait = LOOK_INTERVAL;
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             sleep(wait.min(left)).await;
+            watch_clock(metrics);
             let start = Instant::now();
             let stored = self.removal.stored_amount().await;
             wait = LOOK_INTERVAL.max(start.elapsed() * LOOK_SHARE);
@@ -145,7 +146,9 @@ impl Retention {
     async fn enforce(&self, removed: &mut Removed) -> Result<(), StoreError> {
         let mut first_failure = Ok(());
         for (id, limits) in self.limited_applications().await? {
-            let gone = self.removal.enforce_retention(Some(id), limits, now_ms());
+            let gone = self
+                .removal
+                .enforce_retention(Some(id), limits, settled_ms());
             let RetentionRun {
                 removed: gone,
                 failure,
@@ -167,7 +170,7 @@ impl Retention {
             rows: self.limits.rows,
             bytes: self.limits.bytes,
         };
-        let gone = self.removal.enforce_retention(None, limits, now_ms());
+        let gone = self.removal.enforce_retention(None, limits, settled_ms());
         let RetentionRun {
             removed: gone,
             failure,

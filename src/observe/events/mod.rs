@@ -3,6 +3,7 @@
 
 mod attachments;
 mod calls;
+mod clock;
 mod limits;
 mod outputs;
 mod policy;
@@ -18,6 +19,7 @@ mod upstreams;
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
 pub use calls::{CallEnded, ConnectionEnded, HeartbeatSent, UpstreamRetried};
+pub use clock::ClockJumped;
 pub use limits::{
     AcceptFailed, AcceptPaused, CallRefused, CallerUnknown, Overloaded, SpilledEarly,
 };

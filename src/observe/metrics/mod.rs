@@ -92,6 +92,10 @@ const DRAINING: About = (
     "monitor_draining",
     "1 while the process drains: it finishes its last calls.",
 );
+const CLOCK_JUMPS: About = (
+    "monitor_clock_jumps_total",
+    "Times that the clock was set by a minute or more, or the machine slept as long.",
+);
 const LOG_LINES_LOST: About = (
     "monitor_log_lines_lost_total",
     "Lines of the log that were not written: nobody read standard error, or it failed.",
@@ -129,6 +133,8 @@ pub struct Metrics {
     pub heartbeats: IntCounter,
     /// Second attempts after a connection that could not have accepted a byte.
     pub upstream_retries: IntCounter,
+    /// Jumps of the machine's clock.
+    pub clock_jumps: IntCounter,
     records_removed: IntCounter,
     removed_by_cause: IntCounterVec,
     /// Rounds of retention that failed.
@@ -208,6 +214,7 @@ impl Metrics {
             telemetry_retries: counter(gateway, TELEMETRY_RETRIES)?,
             heartbeats: counter(gateway, HEARTBEATS)?,
             upstream_retries: counter(gateway, UPSTREAM_RETRIES)?,
+            clock_jumps: counter(process, CLOCK_JUMPS)?,
             records_removed: counter(analysis, RECORDS_REMOVED)?,
             removed_by_cause: labelled::<RemovalCause>(analysis, REMOVED_BY_CAUSE, "cause")?,
             retention_failures: counter(analysis, RETENTION_FAILURES)?,

@@ -23,6 +23,7 @@ use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::RecordPosition;
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
+use crate::spool::system::now_ms;
 use crate::spool::{ack_log, dead_letter};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -217,10 +218,12 @@ fn newest_damaged(folder: &Path) -> io::Result<SegmentId> {
 }
 
 fn segment_file(about: &About) -> SegmentFile {
+    // A file of the future was written before the clock was set back: it ages from now on.
+    let now_ms = now_ms();
     SegmentFile {
         bytes: about.bytes,
-        begun_ms: about.begun_ms,
-        last_ms: about.last_ms,
+        begun_ms: about.begun_ms.min(now_ms),
+        last_ms: about.last_ms.min(now_ms),
     }
 }
 

@@ -91,7 +91,7 @@ fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() 
 }
 
 #[test]
-fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_old() {
+fn contract_23_time_that_goes_back_costs_nothing_and_time_that_passes_what_is_then_too_old() {
     let age = 3_600_000;
     let dropped = |then: i64, now: i64| {
         let mut state = state(unbounded(), 1 << 20, false);

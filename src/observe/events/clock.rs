@@ -1,0 +1,21 @@
+//! Events of the machine's clock.
+
+use crate::observe::metrics::Metrics;
+use log::warn;
+
+/// The clock was set, or the machine slept.
+pub struct ClockJumped {
+    /// How far it went ahead of the time that passed, in milliseconds; negative is back.
+    pub by_ms: i64,
+}
+
+impl ClockJumped {
+    /// Counts and logs it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.clock_jumps.inc();
+        let seconds = self.by_ms / 1_000;
+        warn!(
+            "the clock jumped by {seconds} s: records in the spool are no older for it, and retention follows a jump ahead after a day"
+        );
+    }
+}
