@@ -1,11 +1,9 @@
-//! CONTRACT 23 at each step of the spool's thread, through the binary: killed there and broken there. The steps are those of builds with debug assertions (MONITOR_SPOOL_FAULT);
-//! an optimized test build has none and skips them.
+//! CONTRACT 23 at each step of the spool's thread, through the binary: killed there and broken there. The steps
+//! are those of builds with debug assertions (MONITOR_SPOOL_FAULT); an optimized test build has none and skips them.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use support::backend::{Backend, Manner, verdict};
 use support::eventually;
 use support::request::{HELLO, Request};

@@ -244,6 +244,7 @@ fn a_process_shows_the_series_of_its_own_parts() {
         "monitor_accept_pauses_total",
         "monitor_build_info",
         "monitor_clear_text_secrets_total",
+        "monitor_clock_jumps_total",
         "monitor_connections_ended_total",
         "monitor_draining",
         "monitor_log_lines_lost_total",
