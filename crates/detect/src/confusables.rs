@@ -38,11 +38,12 @@ const LATIN: LookAlikes = LookAlikes(
 const CYRILLIC: LookAlikes = LookAlikes("ABEKMHOPCTXYaekopcxy", "АВЕКМНОРСТХУаекорсху");
 
 /// How one character is read.
+#[inline]
 pub(crate) fn reading(c: char) -> Reading {
     let code = u32::from(c);
     let shifted = |code: u32| char::from_u32(code).map_or(Reading::As(c), Reading::As);
     match code {
-        0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac => Reading::As(c),
+        0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac | 0x400..=0x52f => Reading::As(c),
         // Line ends that hardly anything shows as such.
         0x0b | 0x0c | 0x85 | 0x2028 | 0x2029 => Reading::As(' '),
         // Blanks of other widths; the no-break space of ordinary prose stays one.

@@ -16,6 +16,7 @@ pub mod rules;
 mod seams;
 pub mod tokens;
 mod unknown_name;
+mod weight_rows;
 pub mod weights;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};

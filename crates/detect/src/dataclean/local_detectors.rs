@@ -61,7 +61,8 @@ impl LocalDetectors {
     fn find_in(&self, text: &str, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {
         let plain = Text::new(text);
         let view = NormalizedText::new(&plain);
-        let spans = self.proposed(&Text::new(view.text()), among);
+        let folded = view.folded().map(Text::new);
+        let spans = self.proposed(folded.as_ref().unwrap_or(&plain), among);
         let spans = spans.into_iter().filter_map(|span| view.original(span));
         spans.collect()
     }

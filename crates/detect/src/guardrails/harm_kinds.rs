@@ -1,7 +1,9 @@
 //! The subject of a harmful request, by its words. They do not decide whether it is harmful: the same words
 //! occur in harmless messages.
 
+use super::beginnings::Beginnings;
 use super::reading::{Kind, TokenizedText};
+use std::sync::LazyLock;
 
 /// What a request is about where no word says so.
 const OTHER: &str = "unlawful";
@@ -259,14 +261,29 @@ const STEMS: [(&str, &[&str]); 9] = [
     ),
 ];
 
+/// [`STEMS`], each with the place of its category.
+static BY_BEGINNING: LazyLock<Beginnings<(&'static str, usize)>> = LazyLock::new(|| {
+    let mut stems = Beginnings::default();
+    for (place, (_, of_kind)) in STEMS.iter().enumerate() {
+        for stem in *of_kind {
+            stems.add(stem, (*stem, place));
+        }
+    }
+    stems
+});
+
 /// How much of a harmful request is about each category, 0 to 1: 1 for the one most of its words speak
 /// for, and for `unlawful` where none does.
 pub fn shares(read: &TokenizedText) -> [(&'static str, f32); KINDS] {
     let mut counts = [0_u32; STEMS.len()];
     for token in read.tokens.iter().filter(|token| token.kind == Kind::Word) {
         let word = read.word(*token);
-        for (count, (_, stems)) in counts.iter_mut().zip(STEMS) {
-            *count += u32::from(stems.iter().any(|stem| word.starts_with(stem)));
+        let mut seen = [false; STEMS.len()];
+        for (stem, place) in BY_BEGINNING.of(word) {
+            seen[*place] |= word.starts_with(stem);
+        }
+        for (count, seen) in counts.iter_mut().zip(seen) {
+            *count += u32::from(seen);
         }
     }
     let most = counts.iter().copied().max().unwrap_or(0);

@@ -2,6 +2,7 @@
 //! [`Guardrail`] returns a score and the code of its reason, never a piece of the text; the rules say what
 //! follows from a score.
 
+mod beginnings;
 mod category;
 mod check;
 mod checks;

@@ -1,6 +1,7 @@
 //! Tokenizes a message after undoing tricks: lower case, one alphabet per word, ё as е, no invisible
 //! characters; then words and signs in sequence.
 
+use crate::chars::{is_letter, is_word_char, small};
 use crate::confusables::{Reading, as_cyrillic, as_latin, reading};
 
 /// What stands where in a message. Positions are bytes in [`TokenizedText::text`].
@@ -61,6 +62,7 @@ impl TokenizedText {
     }
 
     /// The letters of a token.
+    #[inline]
     pub fn word(&self, token: Token) -> &str {
         self.text
             .get(token.start as usize..token.end as usize)
@@ -79,7 +81,7 @@ impl Tokenizer {
         match reading(c) {
             Reading::Nothing => self.has_unseen |= !self.word.is_empty(),
             Reading::Mark => {}
-            Reading::As(c) if c.is_alphanumeric() => {
+            Reading::As(c) if is_word_char(c) => {
                 if self.has_unseen {
                     self.out.unseen += 1;
                     self.has_unseen = false;
@@ -138,10 +140,11 @@ impl Tokenizer {
         let start = self.out.text.len() as u32;
         for c in letters {
             match c {
-                'A'..='Z' => self.out.text.push(c.to_ascii_lowercase()),
                 'ё' | 'Ё' => self.out.text.push('е'),
-                '\0'..='\u{7f}' => self.out.text.push(*c),
-                _ => self.out.text.extend(c.to_lowercase()),
+                _ => match small(*c) {
+                    Some(small) => self.out.text.push(small),
+                    None => self.out.text.extend(c.to_lowercase()),
+                },
             }
         }
         let end = self.out.text.len() as u32;
@@ -164,7 +167,7 @@ const DRAWN: (&str, &str, &str) = (
 /// kind or more.
 fn one_alphabet(word: &mut [char]) -> bool {
     let (mut latin, mut cyrillic, mut other) = (0, 0, 0);
-    for c in word.iter().filter(|c| c.is_alphabetic()) {
+    for c in word.iter().filter(|c| is_letter(**c)) {
         match c {
             'a'..='z' | 'A'..='Z' => latin += 1,
             c if is_cyrillic(*c) => cyrillic += 1,
@@ -217,12 +220,12 @@ fn drawn(c: char, to: &str) -> Option<char> {
 
 /// Whether digits or signs stand inside a word for letters: `1gn0r3`, not `utf8` or `v2`.
 fn is_leet(word: &[char]) -> bool {
-    let letters = word.iter().filter(|c| c.is_alphabetic()).count();
     let inner = word
         .get(1..word.len().saturating_sub(1))
         .unwrap_or_default();
     let stands = |c: &char| matches!(c, '0' | '1' | '3' | '4' | '5' | '7' | '@' | '$');
-    letters * 2 >= word.len() && word.len() >= 4 && inner.iter().any(stands)
+    let letters = || word.iter().filter(|c| is_letter(**c)).count();
+    word.len() >= 4 && inner.iter().any(stands) && letters() * 2 >= word.len()
 }
 
 /// A word with digits read as the letters they look like.

@@ -11,6 +11,7 @@ use super::obfuscation;
 use super::reading::TokenizedText;
 use crate::weights;
 use std::cell::OnceCell;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 static WEIGHTS: LazyLock<Vec<u8>> = LazyLock::new(|| weights::GUARDRAILS.unpack());
@@ -22,7 +23,7 @@ const SURE: f32 = 1.5;
 /// A message under analysis.
 pub struct Text<'a> {
     original: &'a str,
-    read: TokenizedText,
+    read: Rc<TokenizedText>,
     verdicts: OnceCell<Vec<Verdict>>,
     #[cfg(feature = "onnx")]
     classified: OnceCell<Classification>,
@@ -40,7 +41,7 @@ pub struct Classification {
 
 /// What the models say of one reading of a message.
 pub(super) struct Verdict {
-    pub(super) read: TokenizedText,
+    pub(super) read: Rc<TokenizedText>,
     pub(super) hits: Vec<Hit>,
     /// Scores of [`ATTACK`] and [`HARM`]; margins of [`KINDS`].
     pub(super) scores: [f32; HEADS],
@@ -51,7 +52,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn of(read: TokenizedText, is_hidden: bool) -> Self {
+    fn of(read: Rc<TokenizedText>, is_hidden: bool) -> Self {
         let hits = cues::find(&read);
         let features = Features::new(&read, &hits);
         // A build whose weights do not fit its code has a failing test, and scores nothing.
@@ -107,7 +108,7 @@ impl<'a> Text<'a> {
     pub fn new(original: &'a str) -> Self {
         Self {
             original,
-            read: TokenizedText::new(original),
+            read: Rc::new(TokenizedText::new(original)),
             verdicts: OnceCell::new(),
             #[cfg(feature = "onnx")]
             classified: OnceCell::new(),
@@ -153,8 +154,8 @@ impl<'a> Text<'a> {
         let hidden = obfuscation::readings(self.original, &self.read);
         let hidden = hidden
             .iter()
-            .map(|text| Verdict::of(TokenizedText::new(text), true));
-        std::iter::once(Verdict::of(TokenizedText::new(self.original), false))
+            .map(|text| Verdict::of(Rc::new(TokenizedText::new(text)), true));
+        std::iter::once(Verdict::of(Rc::clone(&self.read), false))
             .chain(hidden)
             .collect()
     }

@@ -3,7 +3,7 @@
 
 use super::cvc_labels as labels;
 use super::phone_forms::is_amount;
-use crate::chars::{is_blank, is_dash, separator};
+use crate::chars::{is_blank, is_dash, is_word_char, separator};
 use crate::dataclean::text::number_chain::is_read;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 use regex::Regex;
@@ -87,7 +87,7 @@ fn is_named(text: &Text, at: usize) -> bool {
 fn stands_alone(text: &Text, start: usize, end: usize) -> bool {
     let head = &text.original()[..start];
     let decimal = head.strip_suffix(['.', ',']);
-    let glued = |c: char| c.is_alphanumeric() || matches!(c, '+' | '$' | '€' | '_' | '№' | '#');
+    let glued = |c: char| is_word_char(c) || matches!(c, '+' | '$' | '€' | '_' | '№' | '#');
     let bound = head.ends_with(glued)
         || goes_back(head)
         || decimal.is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()));
@@ -97,7 +97,7 @@ fn stands_alone(text: &Text, start: usize, end: usize) -> bool {
 /// "12-123": a dash between digits or letters makes them one thing.
 fn goes_back(head: &str) -> bool {
     let before = head.strip_suffix(is_dash);
-    before.is_some_and(|head| head.ends_with(char::is_alphanumeric) && !labels::is_glued(head))
+    before.is_some_and(|head| head.ends_with(is_word_char) && !labels::is_glued(head))
 }
 
 /// "4276 5493 6034 4563 12/26 123": a right card number, month and year, and then the code.

@@ -1,7 +1,7 @@
 //! The labels, before or behind, that make three or four digits a card verification code. `cvc` checks
 //! the digits.
 
-use crate::chars::{is_blank, is_dash, is_word_char};
+use crate::chars::{is_blank, is_dash, is_letter, is_word_char};
 use crate::dataclean::text::inline::InlineWord;
 use crate::dataclean::text::labels::{Label, label_of};
 use std::ops::Range;
@@ -159,7 +159,7 @@ pub(super) fn named_after(tail: &str) -> bool {
     label.is_some_and(|count| {
         let end = rest[count - 1].1;
         // "123, CVC2" is read whole because the 2 belongs to the label's word.
-        let next = digit_next && !clause[end..].contains(char::is_alphanumeric);
+        let next = digit_next && !clause[end..].contains(is_word_char);
         close(end) && !next
     })
 }
@@ -178,9 +178,7 @@ fn may_be_named_after(tail: &str) -> bool {
 /// Whether more text may make [`named_after`] true.
 pub(super) fn may_follow(behind: &str) -> bool {
     let rest = behind.trim_start_matches(is_blank);
-    let word = &rest[..rest
-        .find(|c: char| !c.is_alphanumeric())
-        .unwrap_or(rest.len())];
+    let word = &rest[..rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len())];
     let folded = word.to_lowercase();
     let linking = |link: &&str| match word.len() == rest.len() {
         true => link.starts_with(&folded),
@@ -261,7 +259,7 @@ fn is_denied(between: &str) -> bool {
 }
 
 fn ends_sentence(between: &str) -> bool {
-    let lines = between.contains('\n') && between.contains(char::is_alphabetic);
+    let lines = between.contains('\n') && between.contains(is_letter);
     lines || between.contains(';') || [". ", "! ", "? "].iter().any(|end| between.contains(end))
 }
 

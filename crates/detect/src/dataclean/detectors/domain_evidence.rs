@@ -1,7 +1,7 @@
 //! Decides whether a name with a public suffix is a host. Many suffixes are also words, file extensions or
 //! member names ("main.rs", "user.name"); such a name needs evidence next to it.
 
-use crate::chars::is_blank;
+use crate::chars::{is_blank, is_word_char};
 
 /// Suffixes that are also endings of files, members of programs or words, in small letters.
 const WORDS: &[&str] = &[
@@ -126,7 +126,7 @@ const REACH: usize = 40;
 
 /// Whether what stands around a name says that it is a host.
 pub(super) fn is_named(head: &str, tail: &str) -> bool {
-    let path = tail.starts_with('/') && tail[1..].starts_with(char::is_alphanumeric);
+    let path = tail.starts_with('/') && tail[1..].starts_with(is_word_char);
     let port = tail
         .strip_prefix(':')
         .is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()));
@@ -164,7 +164,7 @@ fn is_called(head: &str) -> bool {
     let near = near
         .trim_end_matches(|c: char| is_blank(c) || matches!(c, ':' | '=' | '«' | '"' | '`' | '\''));
     let word = near
-        .rsplit(|c: char| !c.is_alphanumeric())
+        .rsplit(|c: char| !is_word_char(c))
         .next()
         .unwrap_or_default();
     let folded = word.to_lowercase();

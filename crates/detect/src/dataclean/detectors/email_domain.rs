@@ -1,6 +1,8 @@
 //! The domain of an e-mail address: where it ends and whether it is valid, Unicode names included. Checks
 //! the form of the top-level domain, not the public suffix list.
 
+use crate::chars::{is_letter, is_word_char};
+
 /// RFC 1035 §2.3.4, in bytes.
 pub(super) const LONGEST_DOMAIN: usize = 255;
 const LONGEST_LABEL: usize = 63;
@@ -62,7 +64,7 @@ pub(super) fn domain_length(tail: &str) -> Option<usize> {
 
 /// A character of a domain.
 pub(super) fn label_char(c: char) -> bool {
-    c.is_alphanumeric() || c == '-' || c == '.'
+    is_word_char(c) || c == '-' || c == '.'
 }
 
 /// Bytes until the letters change their alphabet or, after small letters, turn capital: "example.ruЖду".
@@ -90,7 +92,7 @@ fn is_top(label: &str) -> bool {
     let cyrillic = lower.starts_with(|c| ('\u{400}'..='\u{52f}').contains(&c));
     let known = !cyrillic || CYRILLIC_ENDINGS.contains(&lower.as_str());
     lower.chars().count() >= 2
-        && lower.chars().all(char::is_alphabetic)
+        && lower.chars().all(is_letter)
         && known
         && !FILE_ENDINGS.contains(&lower.as_str())
 }

@@ -2,6 +2,7 @@
 //! and bare host names do not count, nor does the user of a URL or of an SSH remote.
 
 use super::email_domain::{LONGEST_DOMAIN, domain_length, is_latin, label_char};
+use crate::chars::is_word_char;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 pub(crate) struct Emails;
@@ -58,8 +59,8 @@ fn open_local(text: &str) -> usize {
     let mut alphabet = None;
     let mut start = text.len();
     for (at, c) in text.char_indices().rev() {
-        let fits = is_sign(c)
-            || c.is_alphanumeric() && *alphabet.get_or_insert(is_latin(c)) == is_latin(c);
+        let fits =
+            is_sign(c) || is_word_char(c) && *alphabet.get_or_insert(is_latin(c)) == is_latin(c);
         if !fits || text.len() - at > LONGEST_LOCAL {
             break;
         }
@@ -84,7 +85,7 @@ fn local_start(head: &str) -> Option<usize> {
     for (at, c) in head.char_indices().rev() {
         let fits = match c {
             _ if is_sign(c) => true,
-            _ => c.is_alphanumeric() && *alphabet.get_or_insert(is_latin(c)) == is_latin(c),
+            _ => is_word_char(c) && *alphabet.get_or_insert(is_latin(c)) == is_latin(c),
         };
         if !fits {
             break;

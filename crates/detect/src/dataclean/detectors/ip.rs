@@ -2,6 +2,7 @@
 //! not part of the find. Version and section numbers do not count.
 
 use super::ip_version::is_version;
+use crate::chars::{is_letter, is_word_char};
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -59,7 +60,7 @@ fn open_v6(text: &str) -> usize {
     const LONGEST_GROUP: usize = 4;
     let inside = |byte: &&u8| is_inside(**byte);
     let run = text.len() - text.as_bytes().iter().rev().take_while(inside).count();
-    let glued = text[..run].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let glued = text[..run].ends_with(|c: char| is_word_char(c) || c == '_');
     let colon = text[run..].find(':');
     let first = &text[run..colon.map_or(text.len(), |colon| run + colon)];
     let start = match (glued, colon) {
@@ -90,8 +91,8 @@ fn v4(text: &Text, first: usize) -> Option<(usize, usize)> {
         return None;
     }
     let goes_on_before = match text.before(start) {
-        Some('-') => text.original()[..start - 1].ends_with(char::is_alphabetic),
-        Some(c) => c.is_alphanumeric() || matches!(c, '.' | '_'),
+        Some('-') => text.original()[..start - 1].ends_with(is_letter),
+        Some(c) => is_word_char(c) || matches!(c, '.' | '_'),
         None => false,
     };
     let rest = &text.original().as_bytes()[end..];
@@ -99,9 +100,7 @@ fn v4(text: &Text, first: usize) -> Option<(usize, usize)> {
         [b'.' | b'-' | b'+', next, ..] => {
             next.is_ascii_alphanumeric() && !(rest[0] == b'-' && next.is_ascii_digit())
         }
-        _ => text
-            .at(end)
-            .is_some_and(|c| c.is_alphanumeric() || c == '_'),
+        _ => text.at(end).is_some_and(|c| is_word_char(c) || c == '_'),
     };
     (!goes_on_before && !goes_on && !is_version(&text.original()[..start])).then_some((start, end))
 }
@@ -116,7 +115,7 @@ fn v6_run(text: &str, from: usize, colon: usize) -> (usize, usize) {
 }
 
 fn v6(text: &str, mut start: usize, mut end: usize) -> Option<(usize, usize)> {
-    let alphanumeric = |c: char| c.is_alphanumeric() || c == '_';
+    let alphanumeric = |c: char| is_word_char(c) || c == '_';
     if text[..start].ends_with(alphanumeric) {
         // "address:2001:db8::1" begins with letters that belong to the word.
         start += text[start..end].find(':')? + 1;

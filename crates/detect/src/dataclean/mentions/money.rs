@@ -5,6 +5,7 @@ use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, dash, glue};
 use super::word::Word;
 use super::{Mention, MentionKind};
+use crate::chars::{is_letter, is_word_char};
 use crate::dataclean::text::inline::InlineWord;
 
 /// The money that begins at a place, and the first word behind it.
@@ -64,7 +65,7 @@ fn literal_after(chain: &Chain, at: usize) -> Option<Amount> {
     let found = further(chain, at)?;
     let plain = found.end == chain.end(found.next - 1);
     let glued = chain.behind(found.end).chars().next();
-    (!plain || !glued.is_some_and(|c| c.is_alphanumeric() || c == '_')).then_some(found)
+    (!plain || !glued.is_some_and(|c| is_word_char(c) || c == '_')).then_some(found)
 }
 
 /// "$1" of a shell or of awk: one digit beside brackets.
@@ -91,7 +92,7 @@ fn sign(chain: &Chain, at: usize) -> Option<usize> {
         "" | "US" | "A" | "AU" | "C" | "CA" | "HK" | "NZ" | "S" | "R" | "NT"
     );
     let number_before = letters == 0 && free.is_some_and(|c| c.is_ascii_digit());
-    (country && !number_before && !free.is_some_and(|c| c.is_alphabetic() || c == '$'))
+    (country && !number_before && !free.is_some_and(|c| is_letter(c) || c == '$'))
         .then_some(start - letters)
 }
 

@@ -45,21 +45,25 @@ impl<'a> Sentence<'a> {
     }
 
     /// Whether the token may play one of these parts; false outside the sentence.
+    #[inline]
     pub fn is(&self, at: usize, parts: u32) -> bool {
         self.parts.get(at).is_some_and(|part| part & parts != 0)
     }
 
     /// The token's text; empty outside the sentence.
+    #[inline]
     pub fn word(&self, at: usize) -> &'a str {
         let token = self.tokens.get(at);
         token.map_or("", |token| &self.text[token.start..token.end])
     }
 
+    #[inline]
     pub fn kind(&self, at: usize) -> Option<Kind> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
     /// Whether it is a word that begins with a capital.
+    #[inline]
     pub fn is_capital(&self, at: usize) -> bool {
         self.tokens
             .get(at)
@@ -67,6 +71,7 @@ impl<'a> Sentence<'a> {
     }
 
     /// Whether it is a word in lower case.
+    #[inline]
     pub fn is_lower(&self, at: usize) -> bool {
         self.tokens
             .get(at)
@@ -79,6 +84,7 @@ impl<'a> Sentence<'a> {
     }
 
     /// Whether a token stands on the line of the one before it.
+    #[inline]
     pub fn on_line(&self, at: usize) -> bool {
         self.tokens
             .get(at)

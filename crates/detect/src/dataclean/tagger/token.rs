@@ -1,6 +1,8 @@
 //! Splits a text into words, numbers and marks with their byte positions, script and letter case, and
 //! into sentences. The trainer uses this code.
 
+use crate::chars::{is_capital, is_letter, is_word_char};
+
 /// The most tokens one sentence may hold: a longer one is cut, so that work stays linear.
 pub const LONGEST_SENTENCE: usize = 160;
 
@@ -73,7 +75,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
         }
         let end = if c.is_ascii_digit() {
             at + text[at..].bytes().take_while(u8::is_ascii_digit).count()
-        } else if c.is_alphabetic() {
+        } else if is_letter(c) {
             word_end(text, at)
         } else {
             at + c.len_utf8()
@@ -120,12 +122,12 @@ fn word_end(text: &str, start: usize) -> usize {
     let rest = text[start..].char_indices();
     let mut end = start;
     for (at, c) in rest {
-        if c.is_alphanumeric() || ('\u{300}'..'\u{370}').contains(&c) {
+        if is_word_char(c) || ('\u{300}'..'\u{370}').contains(&c) {
             end = start + at + c.len_utf8();
             continue;
         }
         let mut after = text[start + at + c.len_utf8()..].chars();
-        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+        let is_letter = |c: Option<char>| c.is_some_and(is_letter);
         let joins = match c {
             '-' | '\u{2010}' | '\u{2011}' => is_letter(after.next()),
             '\'' | '’' => is_letter(after.next()) && is_letter(after.next()),
@@ -145,14 +147,14 @@ fn describe(token: &str) -> (Kind, Case) {
         match c {
             'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' => latin = true,
             '\u{400}'..='\u{4ff}' => cyrillic = true,
-            _ if c.is_alphabetic() => other = true,
+            _ if is_letter(c) => other = true,
             _ if c.is_numeric() => digits = true,
             _ => {}
         }
-        if c.is_alphabetic() {
-            first_upper |= letters == 0 && c.is_uppercase();
+        if is_letter(c) {
+            first_upper |= letters == 0 && is_capital(c);
             letters += 1;
-            upper += usize::from(c.is_uppercase());
+            upper += usize::from(is_capital(c));
         }
     }
     let kind = match (cyrillic, latin, other || (digits && letters > 0), digits) {

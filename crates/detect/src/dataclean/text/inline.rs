@@ -38,11 +38,13 @@ impl InlineWord {
     }
 
     /// The lower-case bytes, UTF-8 unless the word was cut.
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
     /// Whether it is this word, given in small letters.
+    #[inline]
     pub(crate) fn is(&self, word: &str) -> bool {
         self.bytes() == word.as_bytes()
     }

@@ -113,6 +113,7 @@ impl<'a> Text<'a> {
     }
 
     /// All runs of ASCII digits.
+    #[inline]
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -134,17 +135,20 @@ impl<'a> Text<'a> {
     }
 
     /// What stands between run `left` and the next one; None after the last.
+    #[inline]
     pub(crate) fn gap(&self, left: usize) -> Option<&'a str> {
         let next = self.runs.get(left + 1)?;
         Some(&self.original[self.runs[left].end..next.start])
     }
 
     /// The character before a byte offset.
+    #[inline]
     pub(crate) fn before(&self, at: usize) -> Option<char> {
         self.original[..at].chars().next_back()
     }
 
     /// The character at a byte offset.
+    #[inline]
     pub(crate) fn at(&self, at: usize) -> Option<char> {
         self.original[at..].chars().next()
     }
@@ -245,6 +249,8 @@ fn glued_to(head: &str, own: Label) -> bool {
 fn scan(bytes: &[u8]) -> (Vec<Run>, u8) {
     const BLOCK: usize = 32;
     let (mut runs, mut marks) = (Vec::new(), 0);
+    // Where a run began that has not ended.
+    let mut open = None;
     let mut at = 0;
     while at < bytes.len() {
         // Branch-free over a block, so that the compiler turns it into vector instructions.
@@ -252,21 +258,25 @@ fn scan(bytes: &[u8]) -> (Vec<Run>, u8) {
         let found = block.iter().fold(0, |found, byte| found | mark(*byte));
         marks |= found;
         if found & DIGIT == 0 {
+            runs.extend(open.take().map(|start| Run { start, end: at }));
             at += BLOCK;
             continue;
         }
-        let end = at + block.len();
-        while at < end {
-            let start = at;
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
-            }
-            if at > start {
-                runs.push(Run { start, end: at });
-            } else {
-                at += 1;
+        for (place, byte) in (at..).zip(block) {
+            match (byte.is_ascii_digit(), open) {
+                (true, None) => open = Some(place),
+                (false, Some(start)) => {
+                    runs.push(Run { start, end: place });
+                    open = None;
+                }
+                _ => {}
             }
         }
+        at += BLOCK;
+    }
+    if let Some(start) = open {
+        let end = bytes.len();
+        runs.push(Run { start, end });
     }
     (runs, marks)
 }

@@ -1,7 +1,7 @@
 //! For number detectors in a growing text: how far a number at the end may still extend, and whether the
 //! words that could label it have all arrived.
 
-use crate::chars::{is_blank, is_dash};
+use crate::chars::{is_blank, is_dash, is_word_char};
 use crate::dataclean::Text;
 
 /// A run of more digits is part of no number that is looked for, and joins none.
@@ -74,7 +74,7 @@ fn goes_on(behind: &str) -> bool {
 /// Whether everything behind a number that can bear on it is there. No digit is among it.
 pub(crate) fn is_read(text: &Text, end: usize) -> bool {
     let behind = &text.original()[end..];
-    let words = behind.split(|c: char| !c.is_alphanumeric());
+    let words = behind.split(|c: char| !is_word_char(c));
     behind.len() >= REACH
         || behind.contains(['\n', ';'])
         || words.filter(|word| !word.is_empty()).count() >= WORDS

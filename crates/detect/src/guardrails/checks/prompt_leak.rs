@@ -1,9 +1,11 @@
 //! Answers that quote the instructions of the model: an announcement ("my instructions are"), and sentences
 //! that give orders to an assistant. Either alone also occurs when people write prompts with a model.
 
+use crate::guardrails::beginnings::Beginnings;
 use crate::guardrails::reading::{Kind, TokenizedText};
 use crate::guardrails::text::Text;
 use crate::guardrails::{Category, Finding, Guardrail};
+use std::sync::LazyLock;
 
 /// The guardrail of leaked instructions.
 pub(crate) struct PromptLeak;
@@ -41,6 +43,9 @@ const ORDERED: &[&str] = &[
     "if the|a user",
     "всегда отвечай|используй|будь",
 ];
+static OPENINGS: LazyLock<[Openings; 2]> =
+    LazyLock::new(|| [ANNOUNCED, ORDERED].map(Openings::new));
+
 /// Tokens after an announcement in which orders are looked for.
 const BEHIND: usize = 160;
 
@@ -51,8 +56,8 @@ impl Guardrail for PromptLeak {
 
     fn check(&self, text: &Text<'_>) -> Option<Finding> {
         let read = text.read();
-        let announced = places(read, ANNOUNCED, read.tokens.len());
-        let ordered = places(read, ORDERED, read.tokens.len());
+        let announced = OPENINGS[0].places(read);
+        let ordered = OPENINGS[1].places(read);
         let behind = announced.first().map_or(0, |at| {
             ordered
                 .iter()
@@ -71,22 +76,48 @@ impl Guardrail for PromptLeak {
     }
 }
 
-fn places(read: &TokenizedText, phrases: &[&str], most: usize) -> Vec<usize> {
-    let is = |at: usize, choices: &str| {
-        let token = read.tokens.get(at).filter(|token| token.kind != Kind::Line);
+/// Phrases of a list, read: the choices of each of their words, and their places by how the first one begins.
+struct Openings {
+    phrases: Vec<Vec<Vec<&'static str>>>,
+    by_first: Beginnings<usize>,
+}
+
+impl Openings {
+    fn new(list: &[&'static str]) -> Self {
+        let words = |phrase: &'static str| phrase.split_whitespace();
+        let choices = |word: &'static str| word.split('|').collect();
+        let phrases = list
+            .iter()
+            .map(|phrase| words(phrase).map(choices).collect());
+        let phrases: Vec<Vec<Vec<&str>>> = phrases.collect();
+        let mut by_first = Beginnings::default();
+        for (at, phrase) in phrases.iter().enumerate() {
+            for choice in phrase.iter().take(1).flatten() {
+                by_first.add(choice, at);
+            }
+        }
+        Self { phrases, by_first }
+    }
+
+    /// The tokens at which one of them stands.
+    fn places(&self, read: &TokenizedText) -> Vec<usize> {
+        let stands = |at: &usize| {
+            let mut likely = self.by_first.of(read.word(read.tokens[*at]));
+            likely.any(|phrase| begin(read, *at, &self.phrases[*phrase]))
+        };
+        (0..read.tokens.len()).filter(stands).collect()
+    }
+}
+
+/// Whether the tokens from here on begin with one of the choices each.
+fn begin(read: &TokenizedText, at: usize, phrase: &[Vec<&str>]) -> bool {
+    let is = |(step, choices): (usize, &Vec<&str>)| {
+        let token = read.tokens.get(at + step);
+        let token = token.filter(|token| token.kind != Kind::Line);
         token.is_some_and(|token| {
-            choices
-                .split('|')
-                .any(|choice| read.word(*token).starts_with(choice))
+            let word = read.word(*token);
+            choices.iter().any(|choice| word.starts_with(choice))
         })
     };
-    let stands = |at: usize, phrase: &str| {
-        phrase
-            .split_whitespace()
-            .enumerate()
-            .all(|(step, word)| is(at + step, word))
-    };
-    (0..most)
-        .filter(|at| phrases.iter().any(|phrase| stands(*at, phrase)))
-        .collect()
+    phrase.iter().enumerate().all(is)
 }

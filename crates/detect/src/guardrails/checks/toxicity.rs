@@ -1,12 +1,12 @@
 //! Insults and threats, by word lists and by whom they address: a curse alone does not count, one that
 //! addresses somebody does. Irony and polite contempt are not found.
 
-use crate::guardrails::cues::Phrase;
+use crate::guardrails::beginnings::Beginnings;
+use crate::guardrails::cues::Phrases;
 use crate::guardrails::reading::{Kind, TokenizedText, without_leet};
 use crate::guardrails::text::Text;
 use crate::guardrails::{Category, Finding, Guardrail};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The guardrail of insults and threats.
@@ -60,22 +60,19 @@ const RUDE: [&str; 9] = [
     "get out of here",
 ];
 
-static PHRASES: LazyLock<[Vec<Phrase>; 2]> = LazyLock::new(|| {
-    let read = |phrases: &'static [&'static str]| phrases.iter().map(|text| Phrase::new(text));
-    [read(&THREATS).collect(), read(&RUDE).collect()]
-});
+static PHRASES: LazyLock<[Phrases; 2]> =
+    LazyLock::new(|| [Phrases::new(&THREATS), Phrases::new(&RUDE)]);
 
 const INSULT: u8 = 1;
 const NAME: u8 = 2;
 const CURSE: u8 = 4;
 
-/// Beginnings of words by their first letter, with what they are.
-static STEMS: LazyLock<HashMap<char, Vec<(&'static str, u8)>>> = LazyLock::new(|| {
-    let mut stems: HashMap<char, Vec<(&'static str, u8)>> = HashMap::new();
+/// Beginnings of words, with what they are.
+static STEMS: LazyLock<Beginnings<(&'static str, u8)>> = LazyLock::new(|| {
+    let mut stems = Beginnings::default();
     for (list, bit) in [(INSULTS, INSULT), (NAMES, NAME), (CURSES, CURSE)] {
         for stem in list.split_whitespace() {
-            let first = stem.chars().next().unwrap_or_default();
-            stems.entry(first).or_default().push((stem, bit));
+            stems.add(stem, (stem, bit));
         }
     }
     stems
@@ -83,10 +80,9 @@ static STEMS: LazyLock<HashMap<char, Vec<(&'static str, u8)>>> = LazyLock::new(|
 
 /// What a word is.
 fn bits(word: &str) -> u8 {
-    let stems = word.chars().next().and_then(|first| STEMS.get(&first));
-    let each = stems.into_iter().flatten();
-    each.filter(|(stem, _)| word.starts_with(stem))
-        .fold(0, |bits, (_, bit)| bits | bit)
+    let begins = |(stem, _): &&(&str, u8)| word.starts_with(stem);
+    let stems = STEMS.of(word).filter(begins);
+    stems.fold(0, |bits, (_, bit)| bits | bit)
 }
 
 impl Guardrail for Toxicity {
@@ -182,8 +178,8 @@ impl<'r> Words<'r> {
     }
 
     /// Where one of the phrases stands that is not quoted.
-    fn phrase(&self, phrases: &[Phrase]) -> Option<usize> {
-        let stands = |at: &usize| phrases.iter().any(|phrase| phrase.stands(self.read, *at));
+    fn phrase(&self, phrases: &Phrases) -> Option<usize> {
+        let stands = |at: &usize| phrases.stand(self.read, *at);
         (0..self.words.len())
             .filter(|at| !self.words[*at].is_empty())
             .find(stands)

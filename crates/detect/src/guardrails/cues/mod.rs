@@ -4,8 +4,8 @@
 
 pub mod table;
 
+use super::beginnings::Beginnings;
 use super::reading::{Kind, TokenizedText};
-use std::collections::HashMap;
 use std::sync::LazyLock;
 use table::{CUES, CueKind};
 
@@ -25,8 +25,6 @@ pub struct Hit {
 const MOST_HITS: usize = 4096;
 /// What stands in a turn for the sign that parts choices.
 const BAR: &str = "¦";
-/// Bytes of a word's beginning by which turns are looked up.
-const KEY: usize = 4;
 
 /// Words side by side: each one of several, and how many others may stand before it.
 struct Turn {
@@ -55,25 +53,45 @@ impl Word {
     }
 }
 
-/// A turn that stands alone, written like those of the table.
-pub struct Phrase(Vec<Step>);
+/// Turns of a list of their own, written like those of the table.
+pub struct Phrases {
+    phrases: Vec<Vec<Step>>,
+    by_first: Beginnings<usize>,
+}
 
-impl Phrase {
-    /// Reads a turn.
-    pub fn new(text: &'static str) -> Self {
-        Self(steps(text))
+impl Phrases {
+    /// Reads the turns.
+    pub fn new(texts: &[&'static str]) -> Self {
+        let phrases: Vec<_> = texts.iter().map(|text| steps(text)).collect();
+        Self {
+            by_first: by_first(phrases.iter()),
+            phrases,
+        }
     }
 
-    /// Whether it stands at this token.
-    pub fn stands(&self, read: &TokenizedText, at: usize) -> bool {
-        matches(read, at, &self.0)
+    /// Whether one of them stands at this token.
+    pub fn stand(&self, read: &TokenizedText, at: usize) -> bool {
+        let word = read.tokens.get(at).map_or("", |token| read.word(*token));
+        let mut candidates = self.by_first.of(word);
+        candidates.any(|phrase| matches(read, at, &self.phrases[*phrase]))
     }
+}
+
+/// Places of phrases by the words that they may begin with.
+fn by_first<'s>(phrases: impl Iterator<Item = &'s Vec<Step>>) -> Beginnings<usize> {
+    let mut by_first = Beginnings::default();
+    for (at, steps) in phrases.enumerate() {
+        for word in steps.iter().take(1).flat_map(|step| &step.words) {
+            by_first.add(word.letters, at);
+        }
+    }
+    by_first
 }
 
 /// Turns by the beginning of their first word.
 struct Turns {
     turns: Vec<Turn>,
-    by_key: HashMap<&'static str, Vec<usize>>,
+    by_first: Beginnings<usize>,
 }
 
 static TURNS: LazyLock<Turns> = LazyLock::new(Turns::new);
@@ -88,17 +106,10 @@ impl Turns {
                 steps: steps(text),
             }));
         }
-        let mut by_key: HashMap<&'static str, Vec<usize>> = HashMap::new();
-        for (at, turn) in turns.iter().enumerate() {
-            let words = turn.steps.iter().take(1).flat_map(|step| &step.words);
-            for word in words {
-                let entry = by_key.entry(key(word.letters)).or_default();
-                if entry.last() != Some(&at) {
-                    entry.push(at);
-                }
-            }
+        Self {
+            by_first: by_first(turns.iter().map(|turn| &turn.steps)),
+            turns,
         }
-        Self { turns, by_key }
     }
 }
 
@@ -130,12 +141,6 @@ fn steps(text: &'static str) -> Vec<Step> {
     steps
 }
 
-/// Shorter words are looked up whole.
-fn key(word: &str) -> &str {
-    let end = word.floor_char_boundary(KEY);
-    &word[..end]
-}
-
 /// The cues of a message in the order of the text, each at most once for a place. Linear: what may stand
 /// between the words of a turn is bounded.
 pub fn find(read: &TokenizedText) -> Vec<Hit> {
@@ -149,23 +154,16 @@ pub fn find(read: &TokenizedText) -> Vec<Hit> {
             (Kind::Line, _) => is_quoted = false,
             _ => {}
         }
-        let key = key(word);
-        // A stem shorter than the key is found by each of its own lengths.
-        for length in (1..=key.len()).filter(|length| key.is_char_boundary(*length)) {
-            let Some(candidates) = turns.by_key.get(&key[..length]) else {
-                continue;
-            };
-            for turn in candidates.iter().map(|turn| &turns.turns[*turn]) {
-                let known = |hit: &Hit| hit.cue == turn.cue && hit.at == at as u32;
-                let is_new = !hits.iter().rev().take(8).any(known);
-                if is_new && hits.len() < MOST_HITS && matches(read, at, &turn.steps) {
-                    hits.push(Hit {
-                        cue: turn.cue,
-                        kind: turn.kind,
-                        at: at as u32,
-                        is_quoted,
-                    });
-                }
+        for turn in turns.by_first.of(word).map(|turn| &turns.turns[*turn]) {
+            let known = |hit: &Hit| hit.cue == turn.cue && hit.at == at as u32;
+            let is_new = !hits.iter().rev().take(8).any(known);
+            if is_new && hits.len() < MOST_HITS && matches(read, at, &turn.steps) {
+                hits.push(Hit {
+                    cue: turn.cue,
+                    kind: turn.kind,
+                    at: at as u32,
+                    is_quoted,
+                });
             }
         }
     }

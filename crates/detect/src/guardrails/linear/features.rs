@@ -93,20 +93,19 @@ impl Features {
     /// Pieces of four and five letters, the word's edges among them.
     fn pieces(&mut self, word: &str) {
         let half = if word.is_ascii() { PIECE } else { 0 };
-        let mut window = [u32::from(b'_'); 5];
-        let mut seen = 1;
-        for c in word.chars().chain(['_']) {
-            window.rotate_left(1);
-            window[4] = c as u32;
-            seen += 1;
+        // Four letters and the fifth before them; the first ones are not there yet.
+        let [mut first, mut second, mut third, mut fourth] = [u32::from(b'_'); 4];
+        let letters = word.chars().chain(['_']);
+        for (seen, c) in (2..).zip(letters) {
+            let fifth = c as u32;
+            let last = |hash| step(step(step(step(hash, second), third), fourth), fifth);
             if seen >= 4 {
-                let four = window[1..].iter().fold(7, |hash, c| step(hash, *c));
-                self.hashes.push(mix(7, four, 0) | half);
+                self.hashes.push(mix(7, last(7), 0) | half);
             }
             if seen >= 5 {
-                let five = window.iter().fold(8, |hash, c| step(hash, *c));
-                self.hashes.push(mix(8, five, 0) | half);
+                self.hashes.push(mix(8, last(step(8, first)), 0) | half);
             }
+            (first, second, third, fourth) = (second, third, fourth, fifth);
         }
     }
 
@@ -196,6 +195,7 @@ impl Hashes {
     }
 }
 
+#[inline]
 fn step(hash: u32, value: u32) -> u32 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b1)
 }

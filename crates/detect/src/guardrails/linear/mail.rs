@@ -4,6 +4,7 @@
 
 use super::hash::mix;
 use crate::guardrails::reading::{Kind, TokenizedText};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -110,8 +111,8 @@ const POINTER: u8 = 32;
 const ANSWER: u8 = 64;
 const NO_SUBJECT: u8 = 128;
 
-static WORDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
-    let mut words: HashMap<&'static str, u8> = HashMap::new();
+static WORDS: LazyLock<HashMap<&'static str, u8, RandomState>> = LazyLock::new(|| {
+    let mut words: HashMap<&'static str, u8, RandomState> = HashMap::default();
     for (list, bit) in [
         (HEADERS, HEADER),
         (GREETINGS, GREETING),
@@ -130,9 +131,10 @@ static WORDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
 });
 
 /// First words of [`TURNS`], and all of their words.
-static TURNS_BY_WORD: LazyLock<HashMap<&'static str, Vec<Vec<&'static str>>>> =
+static TURNS_BY_WORD: LazyLock<HashMap<&'static str, Vec<Vec<&'static str>>, RandomState>> =
     LazyLock::new(|| {
-        let mut turns: HashMap<&'static str, Vec<Vec<&'static str>>> = HashMap::new();
+        let mut turns: HashMap<&'static str, Vec<Vec<&'static str>>, RandomState> =
+            HashMap::default();
         for turn in TURNS {
             let words: Vec<_> = turn.split_whitespace().collect();
             turns.entry(words[0]).or_default().push(words);
@@ -157,7 +159,7 @@ pub fn sentences(read: &TokenizedText) -> Vec<Sentence> {
         .iter()
         .map(|range| subjects(read, &bits, *range))
         .collect();
-    let mut counts: HashMap<u32, u32> = HashMap::new();
+    let mut counts: HashMap<u32, u32> = HashMap::default();
     for stem in subjects.iter().flatten() {
         *counts.entry(*stem).or_default() += 1;
     }

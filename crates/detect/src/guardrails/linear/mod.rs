@@ -6,10 +6,11 @@ pub mod features;
 pub mod hash;
 pub mod mail;
 
+use crate::weight_rows::{COLUMNS, WeightRows};
 use features::{Features, Script};
 
 /// Columns: whether it is an attack, a harmful request; and which attack it is.
-pub const HEADS: usize = 8;
+pub const HEADS: usize = COLUMNS;
 /// An attack of any kind.
 pub const ATTACK: usize = 0;
 /// A harmful request of any kind.
@@ -55,9 +56,8 @@ pub const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 /// The weights of all models, read from one file.
 #[derive(Clone)]
 pub struct Model<'a> {
-    bits: u32,
     columns: [Column; HEADS],
-    rows: &'a [u8],
+    rows: WeightRows<'a>,
 }
 
 /// What belongs to one model.
@@ -119,12 +119,8 @@ impl<'a> Model<'a> {
                 thresholds: [value(4)?, value(5)?, value(6)?],
             };
         }
-        let is_whole = (1..=24).contains(&bits) && rows.len() == HEADS << bits;
-        is_whole.then_some(Self {
-            bits,
-            columns,
-            rows,
-        })
+        let rows = WeightRows::new(bits, rows)?;
+        Some(Self { columns, rows })
     }
 
     /// For each model the score of its best part, 0 to 1 and one half at its threshold. The columns of the
@@ -209,35 +205,31 @@ impl<'a> Model<'a> {
     }
 
     fn sum(&self, hashes: &[u32]) -> Sums {
-        let mut sums = Sums {
+        Sums {
+            values: self.rows.sum(hashes),
             count: hashes.len() as u32,
-            ..Sums::default()
-        };
-        for hash in hashes {
-            let row = (hash >> (32 - self.bits)) as usize * HEADS;
-            if let Some(row) = self.rows.get(row..row + HEADS) {
-                for (sum, weight) in sums.values.iter_mut().zip(row) {
-                    *sum += i32::from(*weight as i8);
-                }
-            }
         }
-        sums
     }
 }
 
-/// Whether there are enough different words for a model to judge; cues do not need them.
+/// Whether there are enough different words for a model to judge; cues do not need them. Most texts have them at
+/// their beginning, and no more is looked at.
 fn says_something(words: &[u32]) -> bool {
     let looked_at = &words[..words.len().min(LOOKED_AT)];
-    let mut different: Vec<u32> = looked_at
-        .iter()
-        .copied()
-        .filter(|word| *word != 0)
-        .collect();
-    different.sort_unstable();
-    different.dedup();
-    let is_repetition =
-        looked_at.len() >= REPETITION && different.len() * REPEATED < looked_at.len();
-    different.len() >= FEWEST && !is_repetition
+    let enough = match looked_at.len() {
+        REPETITION.. => looked_at.len().div_ceil(REPEATED).max(FEWEST),
+        _ => FEWEST,
+    };
+    let mut different: Vec<u32> = Vec::with_capacity(enough);
+    for word in looked_at.iter().filter(|word| **word != 0) {
+        if !different.contains(word) {
+            different.push(*word);
+            if different.len() == enough {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// What a sum over so many features is divided by.
@@ -280,6 +272,32 @@ mod tests {
             assert_eq!(parts.last().map(|part| part.1), Some(tokens));
             assert!(parts.windows(2).all(|pair| pair[1].0 <= pair[0].1));
         }
+    }
+
+    #[test]
+    fn a_part_needs_three_different_words_and_a_new_one_of_eight() {
+        let words = |different: u32, times: usize| {
+            let each = 1..=different;
+            let mut words: Vec<u32> = each.collect();
+            words.resize(times, 1);
+            words
+        };
+        for (different, all, says) in [
+            (2, 23, false),
+            (3, 3, true),
+            (3, 23, true),
+            (3, 24, true),
+            (3, 25, false),
+            (4, 25, true),
+            (7, 64, false),
+            (8, 64, true),
+            (63, 600, false),
+            (64, 600, true),
+        ] {
+            let words = words(different, all);
+            assert_eq!(says_something(&words), says, "{different} of {all}");
+        }
+        assert!(!says_something(&[0; 100]));
     }
 
     #[test]

@@ -2,14 +2,21 @@
 //! rotated alphabets, reversed and spaced letters, transliteration. Each returns text or nothing; the module
 //! above decides when to try one. The trainer uses this code.
 
+use crate::chars::is_word_char;
+
 /// Characters of the shortest run that is decoded.
 const SHORTEST_RUN: usize = 16;
 /// Letters one by one that are joined, at least.
 const FEWEST_SPACED: usize = 6;
 
+/// How many bytes of a text are such: what is quickly seen to hide nothing is not read.
+fn count(text: &str, is: impl Fn(u8) -> bool) -> usize {
+    text.bytes().filter(|byte| is(*byte)).count()
+}
+
 /// Text behind every run of base64 digits that holds some, in the order of the text.
 pub fn base64(text: &str, most: usize) -> String {
-    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
+    let is_digit = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_');
     joined(text, is_digit, most, |run| {
         let digits = run.bytes().map(|byte| match byte {
             b'A'..=b'Z' => byte - b'A',
@@ -24,7 +31,7 @@ pub fn base64(text: &str, most: usize) -> String {
 
 /// Text behind every run of hexadecimal digits.
 pub fn hex(text: &str, most: usize) -> String {
-    let is_digit = |c: char| c.is_ascii_hexdigit() || matches!(c, 'x' | '\\' | ' ' | ':');
+    let is_digit = |c: u8| c.is_ascii_hexdigit() || matches!(c, b'x' | b'\\' | b' ' | b':');
     joined(text, is_digit, most, |run| {
         let run = run.replace("\\x", "").replace("0x", "");
         let digits = run
@@ -39,6 +46,10 @@ pub fn hex(text: &str, most: usize) -> String {
 
 /// Text behind groups of eight or sixteen binary digits.
 pub fn binary(text: &str, most: usize) -> String {
+    const SHORTEST_GROUP: usize = 7;
+    if count(text, |byte| matches!(byte, b'0' | b'1')) < SHORTEST_GROUP * SHORTEST_RUN / 2 {
+        return String::new();
+    }
     let mut units: Vec<u16> = Vec::new();
     let mut is_wide = false;
     for group in text.split_whitespace().take(most) {
@@ -61,6 +72,9 @@ pub fn binary(text: &str, most: usize) -> String {
 
 /// The text with percent signs, character references and escapes read; None where there are few.
 pub fn escapes(text: &str) -> Option<String> {
+    if count(text, |byte| matches!(byte, b'%' | b'\\' | b'&')) < SHORTEST_RUN / 2 {
+        return None;
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let (mut rest, mut count) = (text, 0);
     while !rest.is_empty() {
@@ -135,22 +149,23 @@ pub fn reversed(text: &str) -> String {
 
 /// Letters that stood one by one, joined; two or more spaces part words. None where there are few.
 pub fn unspaced(text: &str) -> Option<String> {
+    if spaced(text) < FEWEST_SPACED {
+        return None;
+    }
     let mut out = String::with_capacity(text.len());
     let mut joined = 0;
     let chars: Vec<char> = text.chars().collect();
     let single = |at: usize| {
         let letter = |at: Option<usize>| {
             at.and_then(|at| chars.get(at))
-                .is_some_and(|c| c.is_alphanumeric())
+                .is_some_and(|c| is_word_char(*c))
         };
         letter(Some(at)) && !letter(at.checked_sub(1)) && !letter(Some(at + 1))
     };
     let mut at = 0;
     while at < chars.len() {
         out.push(chars[at]);
-        let is_sign = chars
-            .get(at + 1)
-            .is_some_and(|c| matches!(c, ' ' | '-' | '.' | '_' | '*' | '|'));
+        let is_sign = chars.get(at + 1).is_some_and(|c| parts_letters(*c));
         if single(at) && is_sign && at + 2 < chars.len() && single(at + 2) {
             joined += 1;
             at += 1;
@@ -160,14 +175,34 @@ pub fn unspaced(text: &str) -> Option<String> {
     (joined >= FEWEST_SPACED).then_some(out)
 }
 
+/// Signs between letters that stand one by one.
+fn parts_letters(c: char) -> bool {
+    matches!(c, ' ' | '-' | '.' | '_' | '*' | '|')
+}
+
+/// How often a letter alone, such a sign and another letter alone stand side by side.
+fn spaced(text: &str) -> usize {
+    let [mut before, mut one, mut sign, mut other] = [' '; 4];
+    let mut count = 0;
+    // The last letter may have nothing behind it.
+    for behind in text.chars().chain([' ']) {
+        let alone = |c| !is_word_char(c);
+        let stands = parts_letters(sign)
+            && is_word_char(one)
+            && is_word_char(other)
+            && alone(before)
+            && alone(behind);
+        count += usize::from(stands);
+        (before, one, sign, other) = (one, sign, other, behind);
+    }
+    count
+}
+
 /// A text whose lines hold one letter of each word, read downwards. None where it is none.
 pub fn columns(text: &str) -> Option<String> {
     let is_row = |line: &&str| {
-        let letters = line.chars().filter(|c| !c.is_whitespace()).count();
-        letters > 0
-            && line
-                .split_whitespace()
-                .all(|word| word.chars().count() == 1)
+        let mut words = line.split_whitespace().peekable();
+        words.peek().is_some() && words.all(|word| word.chars().nth(1).is_none())
     };
     let rows: Vec<Vec<char>> = text
         .lines()
@@ -257,15 +292,17 @@ pub fn transcribed(text: &str) -> String {
 /// Decodes every run of such characters and joins what is prose.
 fn joined(
     text: &str,
-    is_digit: impl Fn(char) -> bool,
+    is_digit: impl Fn(u8) -> bool,
     most: usize,
     decode: impl Fn(&str) -> Option<Vec<u8>>,
 ) -> String {
     let mut out = String::new();
-    for run in text.split(|c: char| !is_digit(c)) {
-        if run.trim().len() < SHORTEST_RUN || out.len() >= most {
+    for run in text.as_bytes().split(|byte| !is_digit(*byte)) {
+        if run.trim_ascii().len() < SHORTEST_RUN || out.len() >= most {
             continue;
         }
+        // All of its bytes are ASCII.
+        let run = str::from_utf8(run).unwrap_or_default();
         let bytes = decode(run.trim()).unwrap_or_default();
         let valid = std::str::from_utf8(&bytes).unwrap_or_else(|error| {
             // The last digits may be the beginning of the next group.
@@ -304,7 +341,7 @@ fn is_prose(text: &str) -> bool {
             return false;
         }
         all += 1;
-        letters += usize::from(c.is_alphanumeric() || c == ' ');
+        letters += usize::from(is_word_char(c) || c == ' ');
     }
     all >= 4 && letters * 10 >= all * 8
 }

@@ -191,10 +191,11 @@ const LOOKED_AT: usize = 200;
 
 impl Seen {
     fn of(read: &TokenizedText) -> Self {
+        use foldhash::fast::RandomState;
         use std::collections::HashMap;
         use std::sync::LazyLock;
-        static KNOWN: LazyLock<HashMap<String, u8>> = LazyLock::new(|| {
-            let mut known: HashMap<String, u8> = HashMap::new();
+        static KNOWN: LazyLock<HashMap<String, u8, RandomState>> = LazyLock::new(|| {
+            let mut known: HashMap<String, u8, RandomState> = HashMap::default();
             let mut add = |word: String, bit| *known.entry(word).or_default() |= bit;
             for word in FREQUENT {
                 add(word.to_owned(), 1);

@@ -6,6 +6,7 @@ use super::super::duration::last_word;
 use super::super::word::Word;
 use super::time::{is_year, time, with_word};
 use super::{Date, Weight, before, preposition};
+use crate::chars::is_word_char;
 use crate::dataclean::text::inline::InlineWord;
 
 /// A whole date, or month and year.
@@ -130,7 +131,7 @@ fn versioned(chain: &Chain, at: usize) -> bool {
 fn in_path(chain: &Chain, start: usize) -> bool {
     let head = &chain.text[..start];
     head.strip_suffix(['/', '\\'])
-        .is_some_and(|head| head.ends_with(char::is_alphanumeric))
+        .is_some_and(|head| head.ends_with(is_word_char))
 }
 
 /// "12.03", "5/12": day and month only where a cue or the other end of a range says so.
@@ -148,7 +149,7 @@ pub(super) fn short(chain: &Chain, at: usize) -> Option<Date> {
         && short_shape(chain, at - 2);
     let behind = chain.behind(end).trim_start();
     let alone = behind.is_empty()
-        || !behind.starts_with(|c: char| c.is_alphanumeric() || "%°$€₽+*".contains(c))
+        || !behind.starts_with(|c: char| is_word_char(c) || "%°$€₽+*".contains(c))
         || behind.starts_with("включительно");
     let free = chain.free_before(start) && chain.free_after(end);
     (free && (range || end_of_range || alone)).then_some(Date {

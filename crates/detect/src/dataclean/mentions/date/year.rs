@@ -5,6 +5,7 @@ use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::{Word, YearForm};
 use super::time::{is_year, with_word, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
+use crate::chars::is_letter;
 use crate::dataclean::text::inline::InlineWord;
 
 /// A year or several.
@@ -111,7 +112,7 @@ fn bare(chain: &Chain, at: usize, word: &InlineWord) -> bool {
     let brackets = chain.text[..start].ends_with('(') && behind.starts_with(')');
     let recent = (1900..2100).contains(&value);
     let alone = match behind.trim_start_matches([' ', '\u{a0}']).chars().next() {
-        Some(c) if c.is_alphabetic() => !value.is_multiple_of(100) && behind.starts_with(' '),
+        Some(c) if is_letter(c) => !value.is_multiple_of(100) && behind.starts_with(' '),
         Some(c) => !"°+*=%$€₽".contains(c) && chain.free_after(end),
         None => true,
     };

@@ -2,7 +2,9 @@
 //! neighbors. The trainer uses this code, so a change needs new weights.
 
 use super::table::{self, Entry, Table};
+use crate::chars;
 use crate::dataclean::tagger::token::{Case, Gap, Kind, Token};
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// The most features one token has.
@@ -26,6 +28,7 @@ pub struct Facts {
 }
 
 /// A hash of letters, in lower case and with е for ё.
+#[inline]
 pub fn hash(letters: impl Iterator<Item = char>) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     for c in letters {
@@ -40,16 +43,15 @@ pub fn stem_key(word: u64) -> u64 {
 }
 
 /// Letters as they are compared.
+#[inline]
 pub fn fold(c: char) -> char {
     match c {
-        'a'..='z' => c,
-        'A'..='Z' => c.to_ascii_lowercase(),
         'ё' | 'Ё' => 'е',
-        'а'..='я' => c,
-        _ => c.to_lowercase().next().unwrap_or(c),
+        _ => chars::small(c).unwrap_or_else(|| c.to_lowercase().next().unwrap_or(c)),
     }
 }
 
+#[inline]
 fn mix(mut value: u64) -> u64 {
     value ^= value >> 32;
     value = value.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -96,8 +98,11 @@ const ENDINGS: &[&[char]] = &[
 
 /// How many letters of a folded word are its stem.
 pub fn stem_length(word: &[char]) -> usize {
-    let has = |ending: &&&[char]| word.len() > ending.len() + 1 && word.ends_with(ending);
-    let ending = ENDINGS.iter().find(has);
+    let last = word.last().filter(|last| matches!(last, 'а'..='я'));
+    let has = |ending: &&&[char]| {
+        ending.last() == last && word.len() > ending.len() + 1 && word.ends_with(ending)
+    };
+    let ending = last.and_then(|_| ENDINGS.iter().find(has));
     word.len() - ending.map_or(0, |ending| ending.len())
 }
 
@@ -172,7 +177,7 @@ fn shape(token: Token, length: usize) -> u64 {
 /// What the rest of the text says about a word: whether it stands behind a first name, in quotes or
 /// in lower case elsewhere.
 fn look_around(text: &str, tokens: &[Token], facts: &mut [Facts]) {
-    let mut seen: HashMap<u64, u64> = HashMap::new();
+    let mut seen: HashMap<u64, u64, RandomState> = HashMap::default();
     let mut depth = 0_u64;
     for at in 0..tokens.len() {
         match &text[tokens[at].start..tokens[at].end] {
@@ -241,75 +246,80 @@ pub fn features(facts: &[Facts], at: usize, out: &mut Vec<u32>) {
     let mut sink = Sink { out, number: 0 };
     alone(&mut sink, around);
     together(&mut sink, around);
+    let here = around[2];
     let start = u64::from(at == 0);
-    sink.add(start, 0);
-    sink.add(start + 2 * around[2].seen, around[2].shape);
-    sink.add(around[2].seen, u64::from(around[2].entry.flags));
-    sink.add(around[2].quoted, around[2].shape);
-    far(&mut sink, near);
+    sink.add([
+        (start, 0),
+        (start + 2 * here.seen, here.shape),
+        (here.seen, u64::from(here.entry.flags)),
+        (here.quoted, here.shape),
+    ]);
+    for offset in [-4, -3, 3, 4] {
+        let far = near(offset);
+        sink.add([(u64::from(far.entry.role), 0), (far.word, 0)]);
+    }
 }
 
 fn alone(sink: &mut Sink, around: [&Facts; 5]) {
     for facts in around {
-        sink.add(facts.word, 0);
-        sink.add(facts.shape, 0);
-        sink.add(u64::from(facts.entry.near), 0);
-        sink.add(u64::from(facts.entry.role), 0);
-        sink.add(u64::from(facts.entry.flags), 0);
+        sink.add([
+            (facts.word, 0),
+            (facts.shape, 0),
+            (u64::from(facts.entry.near), 0),
+            (u64::from(facts.entry.role), 0),
+            (u64::from(facts.entry.flags), 0),
+        ]);
     }
     for facts in &around[1..4] {
-        sink.add(facts.stem, 0);
-        sink.add(facts.suffix[1], 0);
+        sink.add([(facts.stem, 0), (facts.suffix[1], 0)]);
     }
     let [.., here, _, _] = around;
-    sink.add(here.suffix[0], here.shape);
-    sink.add(here.suffix[2], 0);
-    sink.add(here.prefix, here.shape);
+    sink.add([
+        (here.suffix[0], here.shape),
+        (here.suffix[2], 0),
+        (here.prefix, here.shape),
+    ]);
 }
 
 fn together(sink: &mut Sink, [second, left, here, right, last]: [&Facts; 5]) {
     let role = |facts: &Facts| u64::from(facts.entry.role);
     let meaning = |facts: &Facts| u64::from(facts.entry.near);
     let flags = |facts: &Facts| u64::from(facts.entry.flags);
-    sink.add(left.shape, here.shape);
-    sink.add(here.shape, right.shape);
-    sink.add(join(left.shape, here.shape), right.shape);
-    sink.add(join(second.shape, left.shape), here.shape);
-    sink.add(join(here.shape, right.shape), last.shape);
-    sink.add(role(left), role(here));
-    sink.add(role(here), role(right));
-    sink.add(join(role(left), here.shape), right.shape);
-    sink.add(join(role(right), here.shape), left.shape);
-    sink.add(join(meaning(left), here.shape), 0);
-    sink.add(join(meaning(right), here.shape), 0);
-    sink.add(join(role(second), role(left)), here.shape);
-    sink.add(join(role(right), role(last)), here.shape);
-    sink.add(flags(here), here.shape);
-    sink.add(join(flags(left), left.shape), join(flags(here), here.shape));
-    sink.add(
-        join(flags(here), here.shape),
-        join(flags(right), right.shape),
-    );
-    sink.add(left.word, here.shape);
-    sink.add(right.word, here.shape);
-    sink.add(left.stem, here.stem);
-    sink.add(here.stem, right.stem);
-    sink.add(join(second.word, left.word), here.shape);
-    sink.add(
-        join(left.suffix[0], here.suffix[0]),
-        join(left.shape, here.shape),
-    );
-    sink.add(meaning(here), here.shape);
-    sink.add(role(here), here.shape);
+    sink.add([
+        (left.shape, here.shape),
+        (here.shape, right.shape),
+        (join(left.shape, here.shape), right.shape),
+        (join(second.shape, left.shape), here.shape),
+        (join(here.shape, right.shape), last.shape),
+        (role(left), role(here)),
+        (role(here), role(right)),
+        (join(role(left), here.shape), right.shape),
+        (join(role(right), here.shape), left.shape),
+        (join(meaning(left), here.shape), 0),
+        (join(meaning(right), here.shape), 0),
+        (join(role(second), role(left)), here.shape),
+        (join(role(right), role(last)), here.shape),
+        (flags(here), here.shape),
+        (join(flags(left), left.shape), join(flags(here), here.shape)),
+        (
+            join(flags(here), here.shape),
+            join(flags(right), right.shape),
+        ),
+        (left.word, here.shape),
+        (right.word, here.shape),
+        (left.stem, here.stem),
+        (here.stem, right.stem),
+        (join(second.word, left.word), here.shape),
+        (
+            join(left.suffix[0], here.suffix[0]),
+            join(left.shape, here.shape),
+        ),
+        (meaning(here), here.shape),
+        (role(here), here.shape),
+    ]);
 }
 
-fn far<'a>(sink: &mut Sink, near: impl Fn(isize) -> &'a Facts) {
-    for offset in [-4, -3, 3, 4] {
-        sink.add(u64::from(near(offset).entry.role), 0);
-        sink.add(near(offset).word, 0);
-    }
-}
-
+#[inline]
 fn join(left: u64, right: u64) -> u64 {
     left.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ right
 }
@@ -321,9 +331,14 @@ struct Sink<'a> {
 }
 
 impl Sink<'_> {
-    fn add(&mut self, left: u64, right: u64) {
-        self.number += 1;
-        let value = join(left, right) ^ self.number.wrapping_mul(0xa24b_aed4_963e_e407);
-        self.out.push((mix(value) >> 32) as u32);
+    /// Adds several at once, so that there is room for them once.
+    #[inline]
+    fn add<const COUNT: usize>(&mut self, features: [(u64, u64); COUNT]) {
+        let hashes = features.map(|(left, right)| {
+            self.number += 1;
+            let value = join(left, right) ^ self.number.wrapping_mul(0xa24b_aed4_963e_e407);
+            (mix(value) >> 32) as u32
+        });
+        self.out.extend_from_slice(&hashes);
     }
 }

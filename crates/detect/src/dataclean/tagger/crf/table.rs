@@ -75,6 +75,7 @@ impl<'a> Table<'a> {
         Entry::default()
     }
 
+    #[inline]
     fn offset(&self, bucket: usize) -> usize {
         let bytes = self.offsets.get(bucket * 4..bucket * 4 + 4);
         let bytes = bytes.and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
@@ -83,10 +84,12 @@ impl<'a> Table<'a> {
 }
 
 /// The part of a hash that an entry keeps.
+#[inline]
 pub fn fingerprint(hash: u64) -> u16 {
     hash as u16
 }
 
+#[inline]
 fn half(entry: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([entry[2 * at], entry[2 * at + 1]])
 }

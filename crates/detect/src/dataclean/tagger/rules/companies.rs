@@ -4,67 +4,76 @@
 use crate::dataclean::tagger::crf::table::COMPANY_KIND;
 use crate::dataclean::tagger::sentence::Sentence;
 use crate::dataclean::tagger::token::{Gap, Kind};
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 /// The most tokens inside the quotes of a name.
 const LONGEST_QUOTED: usize = 9;
 
 /// Russian legal forms.
-const FORMS: &[&str] = &[
-    "ООО",
-    "АО",
-    "ПАО",
-    "ЗАО",
-    "ОАО",
-    "НАО",
-    "АНО",
-    "ГУП",
-    "МУП",
-    "ФГУП",
-    "ФГБУ",
-    "ФГБОУ",
-    "ГБУ",
-    "МБУ",
-    "МБОУ",
-    "ГБОУ",
-    "НКО",
-    "ТОО",
-    "ЧОП",
-    "ТСЖ",
-    "СНТ",
-    "ОДО",
-    "КФХ",
-    "НПО",
-    "ЖСК",
-    "ЧУ",
-    "ГКУ",
-    "ооо",
-    "оао",
-    "зао",
-    "пао",
-];
+fn is_form(word: &str) -> bool {
+    matches!(
+        word,
+        "ООО"
+            | "АО"
+            | "ПАО"
+            | "ЗАО"
+            | "ОАО"
+            | "НАО"
+            | "АНО"
+            | "ГУП"
+            | "МУП"
+            | "ФГУП"
+            | "ФГБУ"
+            | "ФГБОУ"
+            | "ГБУ"
+            | "МБУ"
+            | "МБОУ"
+            | "ГБОУ"
+            | "НКО"
+            | "ТОО"
+            | "ЧОП"
+            | "ТСЖ"
+            | "СНТ"
+            | "ОДО"
+            | "КФХ"
+            | "НПО"
+            | "ЖСК"
+            | "ЧУ"
+            | "ГКУ"
+            | "ооо"
+            | "оао"
+            | "зао"
+            | "пао"
+    )
+}
 /// English legal forms and other last words of a name.
-const SUFFIXES: &[&str] = &[
-    "Inc",
-    "LLC",
-    "Ltd",
-    "GmbH",
-    "Corp",
-    "Corporation",
-    "PLC",
-    "LLP",
-    "Limited",
-    "Incorporated",
-    "AG",
-    "Sons",
-    "Co",
-    "Holdings",
-    "N.V",
-    "B.V",
-    "S.A",
-    "Pty",
-    "Oy",
-    "AB",
-];
+fn is_suffix(word: &str) -> bool {
+    matches!(
+        word,
+        "Inc"
+            | "LLC"
+            | "Ltd"
+            | "GmbH"
+            | "Corp"
+            | "Corporation"
+            | "PLC"
+            | "LLP"
+            | "Limited"
+            | "Incorporated"
+            | "AG"
+            | "Sons"
+            | "Co"
+            | "Holdings"
+            | "N.V"
+            | "B.V"
+            | "S.A"
+            | "Pty"
+            | "Oy"
+            | "AB"
+    )
+}
 /// Abbreviations that name no organization.
 const NOT: &[&str] = &[
     "ИНН",
@@ -194,13 +203,18 @@ pub(crate) fn is_none(find: &str) -> bool {
 }
 
 fn is_abbreviation(word: &str) -> bool {
-    let mut others = NOT_EITHER.split_whitespace();
-    NOT.contains(&word) || others.any(|other| other == word)
+    static ALL: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| {
+        NOT.iter()
+            .copied()
+            .chain(NOT_EITHER.split_whitespace())
+            .collect()
+    });
+    ALL.contains(word)
 }
 
 /// "ООО «Ромашка»", "компания «Север»", "АО Вектор".
 fn quoted(sentence: &Sentence, at: usize) -> Option<usize> {
-    let is_form = FORMS.contains(&sentence.word(at));
+    let is_form = is_form(sentence.word(at));
     let is_kind = sentence.tokens[at].kind == Kind::Cyrillic
         && sentence.facts[at].entry.flags & COMPANY_KIND != 0;
     if !is_form && !is_kind {
@@ -224,7 +238,7 @@ fn quoted(sentence: &Sentence, at: usize) -> Option<usize> {
 
 /// "Acme Widgets Ltd", "Stark & Sons": capitalized words and what ends such a name.
 fn suffixed(sentence: &Sentence, at: usize) -> Option<(usize, usize)> {
-    if !SUFFIXES.contains(&sentence.word(at)) {
+    if !is_suffix(sentence.word(at)) {
         return None;
     }
     let joins = |at: usize| matches!(sentence.word(at), "&" | "and");
