@@ -177,6 +177,6 @@ mod tests {
                 assert_eq!(best(&scores, &pairs), tried(&scores, &pairs));
             }
         }
-        assert_eq!(best(&[], &[[0.0; LABELS]; LABELS + 1]), []);
+        assert!(best(&[], &[[0.0; LABELS]; LABELS + 1]).is_empty());
     }
 }
