@@ -1,6 +1,7 @@
 //! Decoders for hidden text: base64, hexadecimal and binary digits, percent encoding, character references,
 //! rotated alphabets, reversed and spaced letters, transliteration. Each returns text or nothing; the module
 //! above decides when to try one. The trainer uses this code.
+//! Long because: it is one list, a decoder for each of ten ways of hiding, with their tables and one set of tests.
 
 use crate::chars::is_word_char;
 
