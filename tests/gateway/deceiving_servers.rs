@@ -91,6 +91,57 @@ fn contract_41_escapes_in_arguments_hide_nothing_in_a_whole_answer() {
     }
 }
 
+/// The halves of a card with so many characters between them that no reader shows, in pieces.
+fn torn_card(unseen: &str, bytes: usize) -> Vec<String> {
+    let (first, second) = CARD.split_at(10);
+    let piece = unseen.repeat(2_000);
+    let count = bytes / piece.len();
+    let mut frames = vec![delta(0, &format!("card {first}"))];
+    frames.extend(vec![delta(0, &piece); count]);
+    frames.extend([delta(0, &format!("{second}.")), DONE.to_owned()]);
+    frames
+}
+
+#[test]
+fn contract_41_no_number_of_unseen_characters_hides_a_card_in_a_held_stream() {
+    for unseen in ["\u{200b}", "\u{ad}\u{feff}", "\u{e0041}", "\u{200d}\u{301}"] {
+        for bytes in [30_000, 300_000] {
+            let frames = torn_card(unseen, bytes);
+            let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+            let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+            let answer = stack.call(&chat(HELLO_STREAM));
+            assert!(text_of(&answer).ends_with(PHRASE), "{unseen:?} {bytes}");
+            assert!(!answer.text().contains("7773"), "{unseen:?} {bytes}");
+            assert!(!answer.text().contains("1244"), "{unseen:?} {bytes}");
+            assert_eq!(stack.metric(UNREADABLE), 0.0);
+        }
+    }
+}
+
+#[test]
+fn contract_41_more_unseen_characters_than_are_held_back_give_no_verdict() {
+    let frames = torn_card("\u{200b}", 5 << 20);
+    for (fields, passes) in [(CLOSED, false), (ON, true)] {
+        let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+        let stack = sync(&upstream, fields).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(answer.text().contains("7773"), passes);
+        assert_eq!(stack.metric(UNREADABLE), 1.0);
+    }
+}
+
+#[test]
+fn contract_41_unseen_characters_that_hide_nothing_pass_unchanged() {
+    let mut frames = torn_card("\u{200b}", 200_000);
+    frames[0] = delta(0, "woman\u{200d}technologist ");
+    let last = frames.len() - 2;
+    frames[last] = delta(0, "and that is all.");
+    let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+    let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+    assert_eq!(stack.call(&chat(HELLO_STREAM)).text(), frames.concat());
+    assert_eq!(stack.metric(UNREADABLE), 0.0);
+}
+
 #[test]
 fn contract_15_escapes_in_arguments_hide_nothing() {
     let arguments = format!("{{\"{}\":\"forb{}\"}}", escaped("say"), escaped("idden"));

@@ -20,6 +20,7 @@ mod prompt;
 mod rewrite;
 mod scan;
 mod text;
+mod unseen;
 mod view;
 
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
@@ -40,6 +41,7 @@ pub use prompt::{Prompt, PromptLiteral};
 pub use rewrite::{Edit, replace_spans};
 pub use scan::{Member, Scan, scan};
 pub use text::unescape;
+pub use unseen::is_unseen;
 pub(crate) use view::{View, has_misspelled};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::kind::Kind;
 use super::long_strings;
 use super::name::{is_exactly, is_in_any_case};
 use super::text::{plain_len, unescape};
+use super::unseen::is_unseen;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -292,17 +293,6 @@ impl Cursor<'_> {
         }
         self.at = bytes.len();
     }
-}
-
-/// White space, and characters that no reader shows.
-fn is_unseen(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

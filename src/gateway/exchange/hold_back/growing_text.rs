@@ -2,6 +2,7 @@
 //! the escapes of their JSON written out. Each form is followed by a window of its own.
 
 use super::text_window::{Detectors, TextWindow};
+use super::unseen_run::UnseenRun;
 use monitor_wire::json::ArgumentsDecoder;
 use monitor_wire::sse::pieces::Piece;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::ops::Range;
 #[derive(Default)]
 pub(super) struct GrowingText {
     as_it_comes: TextWindow,
+    unseen: UnseenRun,
     /// Present from the first escape on: before it, both forms are the same.
     decoded: Option<DecodedText>,
 }
@@ -17,11 +19,14 @@ pub(super) struct GrowingText {
 struct DecodedText {
     decoder: ArgumentsDecoder,
     window: TextWindow,
+    unseen: UnseenRun,
 }
 
-/// Where a piece stands in the forms of its text, and where its escapes end.
+/// Where a piece stands in the inspected forms of its text, and where its escapes end.
 pub(super) struct PieceSpan {
     as_it_comes: Range<usize>,
+    /// What stood before it.
+    unseen: UnseenRun,
     decoded_end: Option<usize>,
 }
 
@@ -32,17 +37,21 @@ impl GrowingText {
             self.decoded = Some(DecodedText {
                 decoder: ArgumentsDecoder::default(),
                 window: self.as_it_comes.clone(),
+                unseen: self.unseen,
             });
         }
         let decoded_end = self.decoded.as_mut().map(|decoded| {
             let text = decoded.decoder.push(&piece.text);
+            let text = decoded.unseen.inspected(&text);
             decoded.window.push(&text, detectors);
             // An escape that has begun stands for one byte at least.
             decoded.window.end() + usize::from(decoded.decoder.is_inside_escape())
         });
-        let start = self.as_it_comes.end();
-        self.as_it_comes.push(&piece.text, detectors);
+        let (start, unseen) = (self.as_it_comes.end(), self.unseen);
+        let text = self.unseen.inspected(&piece.text);
+        self.as_it_comes.push(&text, detectors);
         PieceSpan {
+            unseen,
             as_it_comes: start..self.as_it_comes.end(),
             decoded_end,
         }
@@ -51,8 +60,13 @@ impl GrowingText {
     /// Inspects the text as if it ended here. Text that follows nevertheless is treated as a new one.
     pub(super) fn finish(&mut self, detectors: &Detectors) {
         self.as_it_comes.finish(detectors);
-        if let Some(DecodedText { decoder, window }) = &mut self.decoded {
-            window.push(&decoder.finish(), detectors);
+        if let Some(DecodedText {
+            decoder,
+            window,
+            unseen,
+        }) = &mut self.decoded
+        {
+            window.push(&unseen.inspected(&decoder.finish()), detectors);
             window.finish(detectors);
         }
     }
@@ -64,6 +78,12 @@ impl GrowingText {
         if let Some(decoded) = &mut self.decoded {
             decoded.window.settle(detectors);
         }
+    }
+
+    /// Whether it ends, in any form, inside a long run of characters that no reader shows.
+    pub(super) fn is_inside_unseen_run(&self) -> bool {
+        let decoded = self.decoded.as_ref();
+        self.unseen.is_long() || decoded.is_some_and(|decoded| decoded.unseen.is_long())
     }
 
     /// Whether there is a finding in any form.
@@ -83,14 +103,17 @@ impl GrowingText {
     }
 
     /// How many bytes of a piece the client may see. Where a finding may begin among its escapes, none.
-    pub(super) fn visible(&self, piece: &PieceSpan) -> usize {
+    pub(super) fn visible(&self, piece: &PieceSpan, text: &str) -> usize {
         let Range { start, end } = piece.as_it_comes;
         let hidden = self
             .decoded_of(piece)
             .is_some_and(|(window, end)| window.visible() < end);
         match hidden {
             true => 0,
-            false => self.as_it_comes.visible().clamp(start, end) - start,
+            false => {
+                let visible = self.as_it_comes.visible().clamp(start, end) - start;
+                piece.unseen.bytes(text, visible)
+            }
         }
     }
 

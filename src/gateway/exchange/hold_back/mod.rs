@@ -6,6 +6,7 @@
 mod growing_text;
 mod pending_frames;
 mod text_window;
+mod unseen_run;
 
 #[cfg(test)]
 mod tests;
@@ -107,6 +108,12 @@ impl HoldBack {
             self.pending.pass(frame.bytes, frame.is_whole);
         }
         if self.pending.is_full() {
+            if self.pending.is_inside_unseen_run() {
+                self.report_unreadable("characters that no reader shows are too many to be held");
+                if self.stop.is_some() {
+                    return;
+                }
+            }
             self.pending.finish(&self.detectors);
         }
         self.release(out);

@@ -96,6 +96,11 @@ impl PendingFrames {
         self.bytes > MOST_PENDING
     }
 
+    /// Whether a text ends inside a long run of characters that no reader shows: a number may go on behind it.
+    pub(super) fn is_inside_unseen_run(&self) -> bool {
+        self.texts.values().any(GrowingText::is_inside_unseen_run)
+    }
+
     /// Inspects the waiting texts as if they ended here.
     pub(super) fn finish(&mut self, detectors: &Detectors) {
         self.texts
@@ -163,7 +168,7 @@ impl PendingFrames {
         };
         for (place, piece) in frame.pieces.iter().zip(said.pieces) {
             let text = self.texts.get(&place.key);
-            let visible = text.map_or(0, |text| text.visible(&place.span));
+            let visible = text.map_or(0, |text| text.visible(&place.span, &piece.text));
             let (choice, field) = place.key;
             // The form around a text under another name is not known, so none of it is shown.
             if visible > 0 && !matches!(field, Field::Other(_)) {
