@@ -291,7 +291,8 @@ fn joined(problems: &[impl ToString]) -> String {
 /// was reported where it happened.
 pub(crate) fn report(error: &StoreError) {
     let reason = match error {
-        StoreError::Files(_) => return,
+        // What was asked for is at fault, or it was reported before.
+        StoreError::NoApplication | StoreError::Files(_) => return,
         StoreError::Unreadable(_) => StoreFault::Unreadable,
         StoreError::Refused(_) | StoreError::Erased => StoreFault::Refused,
         StoreError::Closed => StoreFault::Closed,
@@ -311,6 +312,10 @@ impl From<StoreError> for ApiError {
         // Reported here, so that no failure of the store goes unnoticed, whoever called it.
         report(&error);
         match error {
+            StoreError::NoApplication => Self::Field {
+                field: "application_id",
+                problem: "no application has this id",
+            },
             StoreError::Unreadable(_) => Self::Internal,
             StoreError::Refused(_) => Self::StoreRefused,
             _ => Self::StoreDown,

@@ -9,6 +9,8 @@ use std::io::{self, Read};
 
 /// The largest compression ratio; text does not compress further.
 const LARGEST_RATIO: usize = 200;
+/// How well JSON compresses, as a rule.
+const TYPICAL_RATIO: usize = 8;
 /// A body may expand to this size whatever its ratio.
 const ALWAYS_ALLOWED: usize = 64 << 10;
 /// The standard of zstd over HTTP (RFC 9659) allows a window of 8 MiB.
@@ -16,9 +18,9 @@ const ZSTD_WINDOW_BITS: u32 = 23;
 /// How a brotli stream begins whose window is larger than the standard allows (RFC 7932 9.1).
 const BROTLI_LARGE_WINDOW: u8 = 0x11;
 
-/// Decoded at a time; larger bodies take larger steps.
-const SMALLEST_STEP: usize = 256 << 10;
-const LARGEST_STEP: usize = 4 << 20;
+/// Decoded at a time where only the size is of interest.
+const SCRATCH: usize = 64 << 10;
+
 /// A coding of request bodies that is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
@@ -144,6 +146,7 @@ fn largest_text(encoded: usize) -> usize {
 /// A body that is being decoded.
 pub(crate) struct Decoding<'a> {
     coding: Coding,
+    encoded: Input<'a>,
     bounds: Bounds,
     /// The size that it names, if it may have it.
     announced: Option<usize>,
@@ -166,45 +169,49 @@ impl<'a> Decoding<'a> {
     /// # Errors
     /// [`Undecodable::Malformed`] where its beginning shows it.
     pub(crate) fn new(coding: Coding, encoded: &'a [u8], limit: u64) -> Result<Self, Undecodable> {
-        let malformed = |_: io::Error| Undecodable::Malformed(coding);
-        let reader = match coding {
-            Coding::Gzip => Reader::Gzip(flate2::bufread::MultiGzDecoder::new(encoded)),
-            Coding::Deflate => Reader::Zlib(flate2::bufread::ZlibDecoder::new(encoded)),
-            Coding::Brotli => {
-                if encoded
-                    .first()
-                    .is_some_and(|first| first & 0x7f == BROTLI_LARGE_WINDOW)
-                {
-                    return Err(Undecodable::Malformed(coding));
-                }
-                Reader::Brotli(Box::new(brotli::Decompressor::new(encoded, 4096)))
-            }
-            Coding::Zstd => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(encoded);
-                let mut decoder = decoder.map_err(malformed)?;
-                decoder
-                    .window_log_max(ZSTD_WINDOW_BITS)
-                    .map_err(malformed)?;
-                Reader::Zstd(decoder)
-            }
-        };
         let bounds = Bounds::new(encoded.len(), limit);
         let announced = coding.announced(encoded);
         Ok(Self {
             coding,
+            encoded,
             bounds,
             announced: announced.filter(|bytes| bounds.check(*bytes).is_ok()),
-            reader,
+            reader: Reader::new(coding, encoded)?,
             text: Vec::new(),
         })
     }
 
-    /// How many bytes the next step should decode: larger bodies take larger steps.
-    pub(crate) fn next_step(&self) -> usize {
-        match self.announced {
-            // The end shows where a byte more is asked for.
-            Some(bytes) if self.text.is_empty() => bytes + 1,
-            _ => (self.text.len() / 4).clamp(SMALLEST_STEP, LARGEST_STEP),
+    /// How many bytes the next step should decode: all, so that the buffer has its size from the beginning. Whoever
+    /// lets it grow leaves behind many buffers, which the allocator keeps for a while. A body that does not name its
+    /// size is decoded once before, to learn it.
+    ///
+    /// # Errors
+    /// When it is not a whole body of this coding, or larger than it may be.
+    pub(crate) fn next_step(&self) -> Result<usize, Undecodable> {
+        let bytes = match self.announced {
+            Some(bytes) if self.text.is_empty() => bytes,
+            // It names none or too large a one, or has several members.
+            _ => self.measure()?,
+        };
+        // The end shows where a byte more is asked for.
+        Ok(bytes.saturating_sub(self.text.len()) + 1)
+    }
+
+    /// About what a text of JSON has that is compressed like this: the work of a step whose size is not known.
+    pub(crate) fn typical_text(&self) -> usize {
+        self.encoded.len().saturating_mul(TYPICAL_RATIO)
+    }
+
+    fn measure(&self) -> Result<usize, Undecodable> {
+        let mut reader = Reader::new(self.coding, self.encoded)?;
+        let (mut scratch, mut bytes) = (vec![0; SCRATCH], 0);
+        loop {
+            let read = reader.read().read(&mut scratch);
+            match read.map_err(|_| Undecodable::Malformed(self.coding))? {
+                0 => return Ok(bytes),
+                read => bytes += read,
+            }
+            self.bounds.check(bytes)?;
         }
     }
 
@@ -242,7 +249,32 @@ impl<'a> Decoding<'a> {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(coding: Coding, encoded: Input<'a>) -> Result<Self, Undecodable> {
+        let malformed = |_: io::Error| Undecodable::Malformed(coding);
+        Ok(match coding {
+            Coding::Gzip => Self::Gzip(flate2::bufread::MultiGzDecoder::new(encoded)),
+            Coding::Deflate => Self::Zlib(flate2::bufread::ZlibDecoder::new(encoded)),
+            Coding::Brotli => {
+                if encoded
+                    .first()
+                    .is_some_and(|first| first & 0x7f == BROTLI_LARGE_WINDOW)
+                {
+                    return Err(Undecodable::Malformed(coding));
+                }
+                Self::Brotli(Box::new(brotli::Decompressor::new(encoded, 4096)))
+            }
+            Coding::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(encoded);
+                let mut decoder = decoder.map_err(malformed)?;
+                decoder
+                    .window_log_max(ZSTD_WINDOW_BITS)
+                    .map_err(malformed)?;
+                Self::Zstd(decoder)
+            }
+        })
+    }
+
     fn read(&mut self) -> &mut dyn Read {
         match self {
             Self::Gzip(reader) => reader,

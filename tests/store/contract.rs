@@ -86,6 +86,7 @@ macro_rules! store_contract {
             attachments: the_bytes_of_files_count_for_retention
             waiting: a_file_waits_for_its_record_and_becomes_one_of_it
             waiting: only_the_record_of_its_exchange_application_and_stage_gets_it
+            waiting: a_file_of_an_unknown_application_is_refused
             waiting: a_file_and_its_record_at_once_find_each_other
             waiting: no_more_wait_than_may
             waiting: no_more_wait_than_may_of_many_at_once

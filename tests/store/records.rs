@@ -200,7 +200,7 @@ pub(crate) async fn a_record_of_an_unknown_application_costs_only_itself(bed: &B
     let good = bed.record();
     let id = good.answer.request_id;
     let (orphan, good) = tokio::join!(bed.store.insert(orphan), bed.store.insert(good));
-    assert!(matches!(orphan, Err(StoreError::Unavailable(_))));
+    assert!(matches!(orphan, Err(StoreError::NoApplication)));
     assert_eq!(good.unwrap().request_id, id);
     assert_eq!(bed.ids(everything()).await, [id]);
 }

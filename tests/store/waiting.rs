@@ -130,6 +130,19 @@ pub(crate) async fn only_the_record_of_its_exchange_application_and_stage_gets_i
     assert_eq!(files(bed, bed.exchange("y")).await, [file(4)]);
 }
 
+pub(crate) async fn a_file_of_an_unknown_application_is_refused(bed: &Bed) {
+    let to = exchange(ApplicationId::random(), "x", Stage::PreCall);
+    let attached = bed.store.attach(NewAttachment {
+        to,
+        ticket: None,
+        attachment: Attachment {
+            kept: false,
+            ..file(1)
+        },
+    });
+    assert!(matches!(attached.await, Err(StoreError::NoApplication)));
+}
+
 pub(crate) async fn a_file_and_its_record_at_once_find_each_other(bed: &Bed) {
     const EXCHANGES: u8 = 60;
     let other = bed.database.open().await;

@@ -2,6 +2,7 @@
 //! replace, and where.
 
 use std::ops::Range;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 /// What becomes of one character, whatever stands around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +15,15 @@ pub(crate) enum Reading {
     As(char),
 }
 
-/// Zeros of the decimal digits of other scripts.
+/// Zeros of the decimal digits of other scripts, in order; nine digits follow each.
 const ZEROS: &[u32] = &[
-    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50,
-    0xed0, 0xf20, 0x1040, 0x17e0, 0x1810,
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
+    0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
+    0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0x104a0,
+    0x10d30, 0x10d40, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
+    0x116c0, 0x116d0, 0x116da, 0x11730, 0x118e0, 0x11950, 0x11bf0, 0x11c50, 0x11d50, 0x11da0,
+    0x11de0, 0x11f50, 0x16130, 0x16a60, 0x16ac0, 0x16b50, 0x16d70, 0x1ccf0, 0x1e140, 0x1e2f0,
+    0x1e4f0, 0x1e5f1, 0x1e950, 0x1fbf0,
 ];
 /// Letters of other alphabets, and at the same places the letters that they look like.
 struct LookAlikes(&'static str, &'static str);
@@ -67,19 +73,27 @@ pub(crate) fn reading(c: char) -> Reading {
         | 0xfeff
         | 0xffa0
         | 0xfff0..=0xfffb
+        | 0x1bca0..=0x1bca3
+        | 0x1d173..=0x1d17a
         | 0xe0000..=0xe0fff => Reading::Nothing,
         0x300..=0x36f | 0x20d0..=0x20ff => Reading::Mark,
         0x3002 | 0xff61 => Reading::As('.'),
         0xff01..=0xff5e => shifted(code - 0xfee0),
         0x1d400..=0x1d6a3 => shifted(mathematical(code - 0x1d400)),
         0x1d7ce..=0x1d7ff => shifted(u32::from('0') + (code - 0x1d7ce) % 10),
-        0x660..=0x1819 => match ZEROS
-            .iter()
-            .find(|zero| (**zero..**zero + 10).contains(&code))
-        {
-            Some(zero) => shifted(u32::from('0') + code - zero),
-            None => Reading::As(c),
-        },
+        0xc0..=0x2ff | 0x400..=0x482 | 0x48a..=0x52f => Reading::As(c),
+        _ => of_other_scripts(c),
+    }
+}
+
+fn of_other_scripts(c: char) -> Reading {
+    let code = u32::from(c);
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= code)].last();
+    if let Some(digit) = zero.map(|zero| code - zero).filter(|digit| *digit < 10) {
+        return char::from_u32(u32::from('0') + digit).map_or(Reading::As(c), Reading::As);
+    }
+    match c.general_category() {
+        GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => Reading::Mark,
         _ => Reading::As(c),
     }
 }
@@ -152,7 +166,9 @@ fn is_odd(bytes: &[u8], count: usize) -> bool {
         let unseen = (n == 0x80) & ((m < 0x90) | (m.wrapping_sub(0xa8) < 8));
         let blank = (n == 0xa0) & (m == 0x80);
         let zero = (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0x9f) | (n == 0x83));
-        let other = (c >= 0xcc) & !cyrillic & (c != 0xe2);
+        // Marks of Coptic, and over whatever stands before.
+        let marks = (c == 0xe2) & (n >= 0xb3);
+        let other = (c >= 0xcc) & !cyrillic & (c != 0xe2) | marks;
         odd |= mixed | soft | control | zero | other;
     }
     odd
@@ -188,6 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn digits_of_every_script_are_read_and_marks_of_every_script_lie_over_something() {
+        for c in '\u{80}'..=char::MAX {
+            let read = reading(c);
+            match c.general_category() {
+                GeneralCategory::DecimalNumber => {
+                    let is_digit = matches!(read, Reading::As(digit) if digit.is_ascii_digit());
+                    assert!(is_digit, "{c:?}");
+                }
+                GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => {
+                    assert!(matches!(read, Reading::Mark | Reading::Nothing), "{c:?}");
+                }
+                _ => {}
+            }
+        }
+        assert_eq!([reading('٣'), reading('𑁩')], [Reading::As('3'); 2]);
+    }
+
+    #[test]
     fn what_no_reader_shows_is_read_as_nothing() {
         // The characters of which the gateway says that nobody sees them, white space apart.
         let unseen = [
@@ -210,6 +244,8 @@ mod tests {
             '\u{feff}'..='\u{feff}',
             '\u{ffa0}'..='\u{ffa0}',
             '\u{fff0}'..='\u{fffb}',
+            '\u{1bca0}'..='\u{1bca3}',
+            '\u{1d173}'..='\u{1d17a}',
             '\u{e0000}'..='\u{e0fff}',
         ];
         for c in unseen.into_iter().flatten() {

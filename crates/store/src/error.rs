@@ -82,6 +82,9 @@ pub enum StoreError {
     /// The record belongs to a user whose records were erased; it is not stored.
     #[error("records of this user were erased")]
     Erased,
+    /// The application was removed; what belongs to it is not stored.
+    #[error("the application is not there")]
+    NoApplication,
     /// The store is closing or closed.
     #[error("the store is closed")]
     Closed,
@@ -106,6 +109,15 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Database(error) if is_refused(&*error) => Self::Refused(error.to_string()),
             other => Self::Unavailable(other.to_string()),
         }
+    }
+}
+
+/// Of a statement that names an application and nothing else that must exist.
+pub(crate) fn of_application(error: sqlx::Error) -> StoreError {
+    let database = error.as_database_error();
+    match database.is_some_and(|error| error.is_foreign_key_violation()) {
+        true => StoreError::NoApplication,
+        false => error.into(),
     }
 }
 

@@ -144,3 +144,41 @@ fn one_coding_that_is_known_is_decoded() {
         assert_eq!(Coding::of(&headers(value)), Err(UnknownCoding), "{value}");
     }
 }
+
+#[test]
+fn a_body_is_decoded_in_one_step_whether_it_names_its_size_or_not() {
+    let text: String = (0..100_000).map(|number| format!("{number},")).collect();
+    let text = text.into_bytes();
+    let in_members = [
+        encoded(Coding::Gzip, &text[..9]),
+        encoded(Coding::Gzip, &text[9..]),
+    ];
+    let mut bodies: Vec<_> = Coding::ALL
+        .map(|coding| (coding, encoded(coding, &text)))
+        .into();
+    bodies.push((Coding::Gzip, in_members.concat()));
+    for (coding, body) in bodies {
+        let mut decoding = Decoding::new(coding, &body, 1 << 20).unwrap();
+        let mut buffers = 0;
+        loop {
+            buffers += 1;
+            let step = decoding.next_step().unwrap();
+            if decoding.step(step).unwrap() {
+                break;
+            }
+        }
+        // Of several members the last one names its size.
+        assert!(buffers <= 2, "{coding:?} {buffers}");
+        assert_eq!(decoding.into_text(), text);
+    }
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_before_it_takes_memory() {
+    let text = b"{\"messages\":[]}".repeat(50_000);
+    for coding in Coding::ALL {
+        let body = encoded(coding, &text);
+        let refused = Decoding::new(coding, &body, 100_000).and_then(|body| body.next_step());
+        assert_eq!(refused, Err(Undecodable::TooLarge), "{coding:?}");
+    }
+}

@@ -6,7 +6,7 @@
 use super::removal::totals::{DayKey, count_more_bytes};
 use super::values::{bounded, escaped, exchange_key, stage_number};
 use crate::attachments::{Attached, Attachment, WaitingLimits};
-use crate::error::StoreError;
+use crate::error::{StoreError, of_application};
 use crate::exchanges::Exchange;
 use crate::removal::ErasedExchange;
 use crate::sql::attachments::{attachment, findings_json};
@@ -97,7 +97,8 @@ pub(super) async fn wait(
         .bind(findings_json(&file.findings)?)
         .bind(file.attached_at_ms)
         .execute(connection)
-        .await?;
+        .await
+        .map_err(of_application)?;
     Ok(Attached::Waiting)
 }
 

@@ -298,7 +298,7 @@ fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Ou
             }
             Inserted::Earlier(earlier) => Ok(Some(earlier)),
             Inserted::Erased => Err(StoreError::Erased),
-            Inserted::NoApplication => Err(StoreError::Unavailable("no such application".into())),
+            Inserted::NoApplication => Err(StoreError::NoApplication),
             Inserted::IdTaken => {
                 let text = "a record with this identifier exists".to_owned();
                 Err(StoreError::Unavailable(text))

@@ -7,7 +7,7 @@ use crate::attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, WaitingLimits,
     removal_ms,
 };
-use crate::error::StoreError;
+use crate::error::{StoreError, of_application};
 use crate::exchanges::Exchange;
 use crate::removal::ErasedExchange;
 use crate::sql::attachments::{attachment, findings_json, hash, ticket};
@@ -240,7 +240,8 @@ async fn wait(
         .bind(findings_json(&file.findings)?)
         .bind(file.attached_at_ms)
         .execute(connection)
-        .await?;
+        .await
+        .map_err(of_application)?;
     Ok(Attached::Waiting)
 }
 

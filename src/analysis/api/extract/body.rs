@@ -48,7 +48,7 @@ async fn decoded(
     let mut counted = 0;
     let mut decoding = Decoding::new(coding, encoded, max_bytes).map_err(refused)?;
     loop {
-        let step = decoding.next_step();
+        let step = heavy(decoding.typical_text(), || decoding.next_step()).map_err(refused)?;
         // The text is in memory twice while its buffer grows.
         let needed = window + 2 * decoding.decoded() + step;
         if let Some(memory) = &memory

@@ -50,7 +50,8 @@ pub(super) fn person(
         Some(Value::String(word)) => word == "true",
         _ => false,
     };
-    let email = text("email").filter(|_| is_verified).map(str::to_lowercase);
+    let email = text("email").filter(|email| is_verified && is_plain_address(email));
+    let email = email.map(str::to_lowercase);
     Ok(Person {
         identity: Identity {
             issuer: settings.issuer.clone(),
@@ -107,6 +108,15 @@ fn is_for(claims: &Value, client: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether an address can be read in one way only. Quoted names and lists could show another domain than the last one.
+fn is_plain_address(email: &str) -> bool {
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "@,;:<>()[]\\\"".contains(c);
+    let parts = email.split_once('@');
+    parts.is_some_and(|(name, domain)| {
+        !name.is_empty() && !domain.is_empty() && !name.contains(is_odd) && !domain.contains(is_odd)
+    })
 }
 
 /// The most powerful role that a value of the claim maps to.
@@ -173,6 +183,30 @@ mod tests {
             json!({"aud": ["other", "monitor"], "azp": "monitor"}),
         ] {
             assert_eq!(checked(changes.clone()), Ok(()), "{changes}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_can_be_read_in_two_ways_is_none() {
+        for (email, expected) in [
+            ("Ann@corp.example", true),
+            ("анна@corp.example", true),
+            ("x@evil.example@corp.example", false),
+            ("x@evil.example\0@corp.example", false),
+            ("x@evil.example\n@corp.example", false),
+            ("x@evil.example,y@corp.example", false),
+            ("\"x@evil.example\"@corp.example", false),
+            ("<x>@corp.example", false),
+            ("@corp.example", false),
+            ("ann", false),
+        ] {
+            let claims = json!({
+                "iss": "https://id.example", "aud": "monitor", "sub": "x", "nonce": "n",
+                "iat": NOW_S, "exp": NOW_S + 300, "email": email, "email_verified": true,
+            });
+            let person = person(&claims, &settings(), "n", NOW_S).unwrap();
+            let own = ["corp.example".to_owned()];
+            assert_eq!(person.is_of(&own), expected, "{email:?}");
         }
     }
 

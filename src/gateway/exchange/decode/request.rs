@@ -23,7 +23,8 @@ pub(crate) async fn decoded(
     let limit = snapshot.settings.limits.decoded_bytes;
     let mut decoding = Decoding::new(coding, &encoded, limit).map_err(CallError::Undecodable)?;
     loop {
-        let step = decoding.next_step();
+        let step = heavy(decoding.typical_text(), || decoding.next_step());
+        let step = step.map_err(CallError::Undecodable)?;
         reserve(&mut body.reservation, step).await?;
         // The text is in memory twice while its buffer grows.
         let mut moved = MemoryReservation::new(&snapshot.memory, holder);

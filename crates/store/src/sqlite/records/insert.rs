@@ -122,7 +122,7 @@ pub(in crate::sqlite) async fn insert(
     for row in rows {
         let outcome = match inserted.next_if(|(accepted, _)| std::ptr::eq(*accepted, row)) {
             None if before.erased.contains(&row.record) => Err(StoreError::Erased),
-            None => Err(StoreError::Unavailable("no such application".to_owned())),
+            None => Err(StoreError::NoApplication),
             Some((_, Err(error))) => Err(error),
             Some((_, Ok(true))) => Ok(Inserted::New),
             Some((_, Ok(false))) => earlier(connection, row).await,
