@@ -52,6 +52,7 @@ pub use request_body::{BodyMemory, HeldMemory, RefusedBody};
 pub use rules::application_rules::{ApplicationRules, Retention};
 pub use services::Services;
 pub use start_error::StartError;
+pub(crate) use startup::restoring_file;
 pub use startup::{FirstRun, blobs_folder, database_file, migrate, open_blobs};
 pub(crate) use store_health::StoreHealth;
 pub use ui::{LINK_PATH, Peer, Stopping};

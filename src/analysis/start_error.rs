@@ -15,6 +15,12 @@ pub enum StartError {
         /// The error of the operating system.
         reason: String,
     },
+    /// A restore into the embedded database was begun and not completed.
+    #[error(
+        "{0} is what an interrupted restore left: run `monitor restore` again, or remove it to begin with an empty \
+         store"
+    )]
+    Restoring(PathBuf),
     /// A model cannot be used.
     #[error("cannot use the model in {folder}: {reason}")]
     Model {

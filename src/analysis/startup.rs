@@ -50,6 +50,13 @@ pub fn database_file(settings: &AnalysisSettings, data_dir: &Path) -> PathBuf {
     settings.database.clone().unwrap_or_else(own)
 }
 
+/// What the embedded database is called while a restore fills it.
+pub(crate) fn restoring_file(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".restoring");
+    PathBuf::from(name)
+}
+
 /// The folder of attached files: all of them, or with a bucket only those on their way to it.
 pub fn blobs_folder(settings: &AnalysisSettings, data_dir: &Path) -> PathBuf {
     match &settings.blobs {
@@ -99,6 +106,10 @@ async fn open_file(
     data_dir: &Path,
 ) -> Result<SqliteStore, StartError> {
     let path = database_file(settings, data_dir);
+    let restoring = restoring_file(&path);
+    if !path.exists() && restoring.exists() {
+        return Err(StartError::Restoring(restoring));
+    }
     for folder in [Some(data_dir), path.parent()].into_iter().flatten() {
         if !folder.as_os_str().is_empty() {
             private_folder(folder)?;

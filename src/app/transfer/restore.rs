@@ -14,7 +14,7 @@ use super::place::{
 use super::restore_summary::Summary;
 use super::source::{known_schema, oldest_schema};
 use super::target_files::TargetFiles;
-use crate::analysis::database_file;
+use crate::analysis::{database_file, restoring_file};
 use crate::app::process::runtime::backend_runtime;
 use crate::app::store::copied_away;
 use crate::config::{Role, Settings};
@@ -137,12 +137,7 @@ fn schema(settings: &Settings, asked: Option<i64>) -> Result<TargetSchema> {
 fn check_empty(settings: &Settings, role: Role) -> Result<()> {
     if settings.analysis.store.is_none() {
         let file = database_file(&settings.analysis, &settings.data_dir);
-        ensure!(
-            !exists(&file),
-            "the database {} exists: nothing is written over; restore into an empty data folder (--data-dir), or move \
-             this one away first",
-            file.display()
-        );
+        check_database(&file)?;
     }
     let spool = settings.spool_dir();
     if role == Role::All
@@ -153,6 +148,24 @@ fn check_empty(settings: &Settings, role: Role) -> Result<()> {
              (--data-dir), or deliver what waits there and move {} away",
             file.display(),
             spool.display()
+        );
+    }
+    Ok(())
+}
+
+/// The ends of the names that SQLite gives to what belongs to a database. A log that another one left would be written
+/// over a restored file.
+const FILES_OF_DATABASE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+
+/// Refuses a place where a database is, or a part of one.
+fn check_database(file: &Path) -> Result<()> {
+    let mut files = FILES_OF_DATABASE.iter().map(|suffix| beside(file, suffix));
+    if let Some(found) = files.find(|file| exists(file)) {
+        let shown = file.display();
+        bail!(
+            "{} exists: nothing is written over; restore into an empty data folder (--data-dir), or move the whole \
+             database away first ({shown}, {shown}-wal and {shown}-shm)",
+            found.display()
         );
     }
     Ok(())
@@ -180,7 +193,7 @@ impl Target {
             });
         }
         let name = database_file(&settings.analysis, &settings.data_dir);
-        let partial = beside(&name, ".restoring");
+        let partial = restoring_file(&name);
         if let Some(folder) = name.parent() {
             make_private(folder)?;
         }
@@ -195,7 +208,7 @@ impl Target {
 }
 
 fn remove_database(file: &Path) {
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in FILES_OF_DATABASE {
         // Missing, most of the time.
         let _ = std::fs::remove_file(beside(file, suffix));
     }
@@ -328,6 +341,7 @@ impl Restoring {
         match database {
             Some(DatabaseFile { name, partial }) => {
                 finished?;
+                check_database(name)?;
                 let named = publish(partial, name);
                 if !exists(partial) {
                     // Whatever was copied away had this name before.

@@ -5,7 +5,7 @@ use monitor_store::SqliteStore;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::postgres::Postgres;
-use support::stack::Folder;
+use support::stack::{Folder, Stack};
 
 /// A data folder with a store, and an archive of it.
 fn a_backup() -> (Arc<Folder>, PathBuf, PathBuf) {
@@ -249,4 +249,51 @@ fn a_store_that_was_copied_away_is_named_by_the_commands_over_its_file() {
     std::fs::remove_file(data.join("monitor.db.copied")).unwrap();
     let said = monitor(&["token", "list"], &data, None);
     assert!(!said.stderr.contains("was copied"), "{}", said.stderr);
+}
+
+#[test]
+fn a_restore_refuses_what_is_left_of_another_database() {
+    // SQLite would write an old log over the restored file.
+    let (folder, data, archive) = a_backup();
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let target = folder.path().join(format!("with{suffix}"));
+        std::fs::create_dir_all(&target).unwrap();
+        let left = format!("monitor.db{suffix}");
+        std::fs::write(target.join(&left), "old").unwrap();
+        let said = monitor(&["restore", arg(&archive)], &target, None).refused();
+        assert!(
+            said.contains(&left) && said.contains("--data-dir"),
+            "{said}"
+        );
+        assert_eq!(names(&target), [&*left]);
+        std::fs::remove_file(target.join(&left)).unwrap();
+        monitor(&["restore", arg(&archive)], &target, None).done();
+    }
+    // Whoever moves the database away is told of all its files.
+    let said = monitor(&["restore", arg(&archive)], &data, None).refused();
+    assert!(said.contains("monitor.db-wal"), "{said}");
+}
+
+#[test]
+fn no_server_starts_over_an_interrupted_restore() {
+    let (_folder, _, archive) = a_backup();
+    let server = Folder::new();
+    let target = server.path().join("data");
+    std::fs::create_dir_all(&target).unwrap();
+    std::fs::write(target.join("monitor.db.restoring"), "half").unwrap();
+    for args in [&["token", "list"][..], &["migrate"]] {
+        let said = monitor(args, &target, None).refused();
+        assert!(
+            said.contains("monitor.db.restoring") && said.contains("monitor restore"),
+            "{said}"
+        );
+    }
+    let (status, said) = Stack::all().folder(&server).refused();
+    assert!(
+        !status.success() && said.contains("monitor restore"),
+        "{said}"
+    );
+    assert!(!target.join("monitor.db").exists());
+    monitor(&["restore", arg(&archive)], &target, None).done();
+    monitor(&["token", "list"], &target, None).done();
 }
