@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo, a C compiler and make;
 # everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
-# systemd, binutils, nginx, HAProxy, Prometheus, Python's venv module and Node.js, which come from the system's
-# packages when this runs as root.
+# systemd, binutils, valgrind, nginx, HAProxy, Prometheus, Python's venv module and Node.js, which come from the
+# system's packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -135,6 +135,8 @@ command -v promtool >/dev/null || without_services prometheus
 command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap
 command -v curl >/dev/null || packages curl
+# Without the symbols of the C library valgrind starts no program.
+{ command -v valgrind && [ -e /usr/lib/debug/.build-id ]; } >/dev/null || packages valgrind libc6-dbg
 find_deny >/dev/null || install_deny
 { command -v readelf && command -v objcopy && command -v strip; } >/dev/null || packages binutils
 
@@ -159,3 +161,5 @@ fi
 cargo test --features onnx -p monitor-detect -p monitor-gateway --lib -- onnx models::
 cargo test --features onnx --test detect onnx::
 cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy
+# Fails where a call costs more instructions than before. Optimized, so a build of its own.
+cargo bench --profile counted --bench gateway -- gate

@@ -193,6 +193,11 @@ impl Scale {
         backlog_calls: 50_000,
         counted_calls: 1_000,
     };
+    /// Calls of which the instructions are compared with those that are written down.
+    pub(crate) const GATE: Self = Self {
+        counted_calls: 250,
+        ..Self::FULL
+    };
     /// Enough to see that every case still runs; its figures mean nothing.
     pub(crate) const QUICK: Self = Self {
         rounds: 1,

@@ -3,6 +3,7 @@
 //! run ends when its last record is delivered, and all threads count. Only where it is asked for by name, and
 //! valgrind is there. It emulates no SHA extensions, so that a digest counts more than it takes.
 
+use super::callgrind::Profile;
 use super::cases::{Case, Scale, looped};
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
@@ -45,11 +46,8 @@ pub(crate) fn measure(
     world: &World,
     table: &mut Table,
 ) -> Result<Records> {
-    let calls = (scale.counted_calls / (1 + request_bytes / TWICE) as u64).max(CONNECTIONS as u64);
     for (target, column, row) in SUBJECTS {
-        let count = |calls| counted(target, calls, request_bytes, scale, world);
-        let (short, long) = (count(calls)?, count(calls * LONGER)?);
-        let each = (long - short) / (calls * (LONGER - 1)) as f64;
+        let each = of_a_call(target, request_bytes, scale, world)?.total;
         eprintln!("{target:?}: {:.1} thousand instructions a call", each / 1e3);
         // The bare proxy stands beside every row of the case.
         let rows = match target {
@@ -63,14 +61,28 @@ pub(crate) fn measure(
     Ok(Records::default())
 }
 
-/// Those of a whole run.
+/// What one call costs.
+pub(crate) fn of_a_call(
+    target: Target,
+    request_bytes: usize,
+    scale: &Scale,
+    world: &World,
+) -> Result<Profile> {
+    let calls = (scale.counted_calls / (1 + request_bytes / TWICE) as u64).max(CONNECTIONS as u64);
+    let count = |calls| counted(target, calls, request_bytes, scale, world);
+    let (short, long) = (count(calls)?, count(calls * LONGER)?);
+    let more = calls * (LONGER - 1);
+    Ok(Profile::of_a_call(&short, &long, more as f64))
+}
+
+/// What a whole run costs.
 fn counted(
     target: Target,
     calls: u64,
     request_bytes: usize,
     scale: &Scale,
     world: &World,
-) -> Result<f64> {
+) -> Result<Profile> {
     let running = Running::counted(target, world)?;
     let plan = Plan {
         request_bytes,
@@ -90,9 +102,8 @@ fn counted(
     let until = Instant::now() + ENDING;
     loop {
         let text = std::fs::read_to_string(running.counts()).unwrap_or_default();
-        let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
-        match total {
-            Some(total) => return Ok(total.trim().parse()?),
+        match Profile::parse(&text) {
+            Some(profile) => return Ok(profile),
             None if Instant::now() > until => bail!("callgrind counted nothing"),
             None => std::thread::sleep(LOOK),
         }
