@@ -49,7 +49,9 @@ pub(crate) fn reading(c: char) -> Reading {
     let code = u32::from(c);
     let shifted = |code: u32| char::from_u32(code).map_or(Reading::As(c), Reading::As);
     match code {
-        0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac | 0x400..=0x52f => Reading::As(c),
+        0x09 | 0x0a | 0x0d | 0x20..=0x7e | 0xa0..=0xac | 0x400..=0x482 | 0x48a..=0x52f => {
+            Reading::As(c)
+        }
         // Line ends that hardly anything shows as such.
         0x0b | 0x0c | 0x85 | 0x2028 | 0x2029 => Reading::As(' '),
         // Blanks of other widths; the no-break space of ordinary prose stays one.
@@ -81,7 +83,7 @@ pub(crate) fn reading(c: char) -> Reading {
         0xff01..=0xff5e => shifted(code - 0xfee0),
         0x1d400..=0x1d6a3 => shifted(mathematical(code - 0x1d400)),
         0x1d7ce..=0x1d7ff => shifted(u32::from('0') + (code - 0x1d7ce) % 10),
-        0xc0..=0x2ff | 0x400..=0x482 | 0x48a..=0x52f => Reading::As(c),
+        0xc0..=0x2ff => Reading::As(c),
         _ => of_other_scripts(c),
     }
 }

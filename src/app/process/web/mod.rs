@@ -235,8 +235,7 @@ impl WebApp {
         }
     }
 
-    /// Serves one connection to its end. Once the process ends, `is_handed_over` tells whether a successor took the
-    /// listeners.
+    /// Serves one connection to its end. Once the process ends, `is_handed_over` tells whether its listeners live on.
     async fn serve(
         &self,
         stream: Stream,
