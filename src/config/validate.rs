@@ -35,7 +35,6 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     authorities(trace_ca, "trace.ca", reader);
     client(&upstream.client, &upstream.url, "upstream", reader);
     client(&monitor.client, &monitor.url, "monitor", reader);
-    policy_store(gateway, reader);
     unknown_callers(gateway, role, reader);
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
@@ -166,17 +165,6 @@ fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
         };
         let text = "conflicts with PostgreSQL (store.host); allowed: one of the two";
         reader.contradiction(key, text);
-    }
-}
-
-/// Policies come from one place.
-fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
-    if gateway.store.is_none() {
-        return;
-    }
-    if !gateway.applications.is_empty() {
-        let text = "conflicts with a policy store (store.host); allowed: one of the two";
-        reader.contradiction("applications", text);
     }
 }
 

@@ -49,7 +49,7 @@ pub struct PolicyFault {
 /// What an operator is shown (CONTRACT 35).
 #[derive(Clone, Debug)]
 pub struct PolicyStatus {
-    /// `none`, `file`, `sqlite`, `file+sqlite` or `postgres`.
+    /// `none`, `file`, `sqlite`, `postgres`, `file+sqlite` or `file+postgres`.
     pub store: Cow<'static, str>,
     /// Applications with a policy in force.
     pub applications: usize,

@@ -1,11 +1,19 @@
-//! The policies of the configuration file together with those of a store (CONTRACT 16). For an application that both
+//! The policies of the configuration file together with those of a store (CONTRACT 47). For an application that both
 //! have, the file's policy is in force.
 
 use super::{Content, FileStore, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
+use log::warn;
 use monitor_model::{ApplicationId, StoredPolicy};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// The most applications that a warning names.
+const MOST_NAMED: usize = 10;
+
+/// How long the file's policies wait for those of a store that was never read.
+const FIRST_READ: Duration = Duration::from_secs(3);
 
 /// A list in the configuration file over a store.
 pub struct LayeredPolicyStore {
@@ -13,8 +21,11 @@ pub struct LayeredPolicyStore {
     store: Box<dyn PolicyStore>,
     /// What the file had when it was last read.
     listed: Vec<StoredPolicy>,
-    /// What the store had when it was last read; None if it never was.
+    /// What the store had when it was last read, by this process or by the one that wrote the copy on disk; None if
+    /// it never was.
     stored: Option<Vec<StoredPolicy>>,
+    /// The applications for which the store has another policy than the file.
+    overridden: Vec<ApplicationId>,
     /// One of them has changed since all policies were last handed over.
     is_new: bool,
 }
@@ -27,15 +38,27 @@ impl LayeredPolicyStore {
             store,
             listed: Vec::new(),
             stored: None,
+            overridden: Vec::new(),
             is_new: false,
         }
     }
 
-    fn all(&self) -> Vec<StoredPolicy> {
-        let listed: HashSet<ApplicationId> = self.listed.iter().map(|it| it.id).collect();
-        let stored = self.stored.iter().flatten();
-        let rest = stored.filter(|it| !listed.contains(&it.id));
-        self.listed.iter().chain(rest).cloned().collect()
+    /// All policies; warns about stored ones that are not in force since the last call.
+    fn all(&mut self) -> Vec<StoredPolicy> {
+        let listed: HashMap<_, _> = self.listed.iter().map(|it| (it.id, it)).collect();
+        let (named, rest): (Vec<_>, Vec<_>) = self
+            .stored
+            .iter()
+            .flatten()
+            .partition(|it| listed.contains_key(&it.id));
+        let differs = |it: &&StoredPolicy| listed[&it.id].policy != it.policy;
+        let overridden: Vec<_> = named.into_iter().filter(differs).map(|it| it.id).collect();
+        if overridden != self.overridden {
+            warn_overridden(&overridden);
+        }
+        let all = self.listed.iter().chain(rest).cloned().collect();
+        self.overridden = overridden;
+        all
     }
 
     /// All policies, if they have changed since they were last handed over.
@@ -55,7 +78,14 @@ impl PolicyStore for LayeredPolicyStore {
             self.listed = listed;
             self.is_new = true;
         }
-        let read = self.store.read().await;
+        let read = match self.stored {
+            None if self.is_new => {
+                let read = tokio::time::timeout(FIRST_READ, self.store.read()).await;
+                let late = || Err(PolicyStoreError(format!("no answer within {FIRST_READ:?}")));
+                read.unwrap_or_else(|_| late())
+            }
+            _ => self.store.read().await,
+        };
         if let Ok(
             Content::All(stored)
             | Content::Stale {
@@ -66,19 +96,20 @@ impl PolicyStore for LayeredPolicyStore {
             self.stored = Some(stored.clone());
             self.is_new = true;
         }
-        // Without the store's policies it is not known which application has none.
-        let changes = match self.stored {
-            Some(_) => self.changes(),
-            None => None,
-        };
-        match (read, changes) {
-            (Ok(Content::Stale { error, .. }) | Err(error), Some(policies)) => {
-                Ok(Content::Stale { policies, error })
-            }
+        match (read, self.changes()) {
+            (Ok(Content::Stale { error, .. }) | Err(error), Some(policies)) => Ok(Content::Stale {
+                policies,
+                is_complete: self.stored.is_some(),
+                error,
+            }),
             (Err(error), None) => Err(error),
             (Ok(_), Some(policies)) => Ok(Content::All(policies)),
             (Ok(_), None) => Ok(Content::Unchanged),
         }
+    }
+
+    fn take_copy(&mut self, policies: &[StoredPolicy]) {
+        self.stored = Some(policies.to_vec());
     }
 
     async fn changed(&mut self) {
@@ -87,6 +118,23 @@ impl PolicyStore for LayeredPolicyStore {
             () = self.store.changed() => {}
         }
     }
+}
+
+fn warn_overridden(applications: &[ApplicationId]) {
+    if applications.is_empty() {
+        return;
+    }
+    let named = applications.iter().take(MOST_NAMED);
+    let named: Vec<String> = named.map(ToString::to_string).collect();
+    let more = match applications.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    warn!(
+        target: "policy",
+        "stored policies are not in force, because the configuration file (applications) has others for {}{more}",
+        named.join(", "),
+    );
 }
 
 #[cfg(test)]
@@ -167,13 +215,17 @@ mod tests {
         assert_eq!(layered.name(), "file+scripted");
         let (policies, mut refresher) = Policies::over(Box::new(layered), None);
         let limit = std::time::Duration::from_secs(5);
+        let some = |phrase: &str| Some(phrase.to_owned());
         // Before the first read of the store nothing is known of its applications.
-        store.then(failure());
-        refresher.first_read(limit).await;
-        assert_eq!(phrases(&policies), [None, None]);
+        for _ in 0..2 {
+            store.then(failure());
+            refresher.first_read(limit).await;
+            assert_eq!(phrases(&policies), [some("first"), None]);
+            assert_eq!(policies.find(id(2)), Found::NeverKnown);
+        }
         store.then(Ok(stored()));
         refresher.first_read(limit).await;
-        let some = |phrase: &str| Some(phrase.to_owned());
+        assert_eq!(policies.find(id(3)), Found::NoPolicy);
         assert_eq!(phrases(&policies), [some("first"), some("stored")]);
         assert_eq!(policies.status().store_error, None);
         list.replace(listed("stricter"));
@@ -188,5 +240,30 @@ mod tests {
         refresher.first_read(limit).await;
         assert_eq!(phrases(&policies), [some("stricter"), some("stored")]);
         assert_eq!(policies.status().store_error, None);
+    }
+
+    #[tokio::test]
+    async fn the_copy_on_disk_stands_in_for_the_store_and_not_for_the_file() {
+        let limit = std::time::Duration::from_secs(5);
+        let folder = std::env::temp_dir().join(format!("monitor-policies-{}", std::process::id()));
+        let open = |phrase: &str, store: &Scripted| {
+            let (file, _) = FileStore::new(listed(phrase));
+            let layered = LayeredPolicyStore::new(file, Box::new(store.clone()));
+            Policies::over(Box::new(layered), Some(&folder))
+        };
+        let store = Scripted::default();
+        store.then(Ok(stored()));
+        let (_, mut refresher) = open("first", &store);
+        refresher.first_read(limit).await;
+        let store = Scripted::default();
+        store.then(failure());
+        let (policies, mut refresher) = open("stricter", &store);
+        refresher.first_read(limit).await;
+        let some = |phrase: &str| Some(phrase.to_owned());
+        assert_eq!(phrases(&policies), [some("stricter"), some("stored")]);
+        assert_eq!(policies.find(id(3)), Found::NoPolicy);
+        let status = policies.status();
+        assert!(status.from_copy && status.store_error.is_some());
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

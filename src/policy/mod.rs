@@ -23,7 +23,7 @@ use thiserror::Error;
 /// A source of policies.
 #[async_trait]
 pub trait PolicyStore: Send {
-    /// Its kind in status and log messages: `file`, `sqlite`, `file+sqlite`, `postgres`.
+    /// Its kind in status and log messages: `file`, `sqlite`, `postgres`, `file+sqlite`, `file+postgres`.
     fn name(&self) -> Cow<'static, str>;
 
     /// All current policies, or that they have not changed since the last read. A policy that cannot be read is an
@@ -32,6 +32,10 @@ pub trait PolicyStore: Send {
     /// # Errors
     /// [`PolicyStoreError`] when the store cannot be read; returned within a bounded time.
     async fn read(&mut self) -> Result<Content, PolicyStoreError>;
+
+    /// Takes the policies that an earlier process kept on disk. A store of several parts puts them in place of a part
+    /// that it cannot read.
+    fn take_copy(&mut self, _policies: &[StoredPolicy]) {}
 
     /// Waits until the store should be read again: after a change, after some time without one, or some time
     /// after a failure.
@@ -45,10 +49,12 @@ pub enum Content {
     Unchanged,
     /// Every application that has a policy.
     All(Vec<StoredPolicy>),
-    /// The same, with the last ones of a part that cannot be read at present.
+    /// A part of the store cannot be read at present; its last known policies are among these.
     Stale {
-        /// Every application that has a policy.
+        /// The applications that are known to have a policy.
         policies: Vec<StoredPolicy>,
+        /// False where nothing is known of the part, so that other applications may have a policy too.
+        is_complete: bool,
         /// Why the part cannot be read.
         error: PolicyStoreError,
     },

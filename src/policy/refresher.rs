@@ -72,10 +72,20 @@ impl Refresher {
                 self.reached();
                 self.finish(taken).await;
             }
-            Ok(Content::Stale { policies, error }) => {
+            Ok(Content::Stale {
+                policies,
+                is_complete: true,
+                error,
+            }) => {
                 let taken = self.take(policies);
                 self.failed(&error);
                 self.finish(taken).await;
+            }
+            Ok(Content::Stale {
+                policies, error, ..
+            }) => {
+                self.take_some(policies);
+                self.failed(&error);
             }
             Ok(Content::Unchanged) => {
                 self.reached();
@@ -92,6 +102,14 @@ impl Refresher {
         let differs = !last.known || !next.same_as(&last);
         self.policies.0.snapshot.store(Arc::new(next));
         Taken { differs, faults }
+    }
+
+    /// Puts policies in force that are not all; the disk keeps no copy of them.
+    fn take_some(&self, rows: Vec<StoredPolicy>) {
+        let (mut next, faults) = self.policies.0.snapshot.load().next(rows);
+        next.known = false;
+        self.policies.0.snapshot.store(Arc::new(next));
+        self.say(faults);
     }
 
     async fn finish(&mut self, taken: Taken) {
@@ -115,7 +133,12 @@ impl Refresher {
         let due = self.outage.pass().is_some();
         if is_new || due {
             let rest = match (health.read_at, health.from_copy) {
-                (None, _) => "no policy is known: calls of applications are async".to_owned(),
+                (None, _) if count == 0 => {
+                    "no policy is known: calls of applications are async".to_owned()
+                }
+                (None, _) => format!(
+                    "{count} policies of the configuration file are in force; calls of other applications are async"
+                ),
                 (_, true) => format!("{count} last good policies stay in force, from disk"),
                 _ => format!("{count} last good policies stay in force"),
             };
@@ -143,6 +166,7 @@ impl Refresher {
         };
         match read {
             Ok(Some((rows, read_at))) => {
+                self.store.take_copy(&rows);
                 let (next, faults) = Snapshot::default().next(rows);
                 self.policies.0.snapshot.store(Arc::new(next));
                 let mut health = self.policies.0.health();

@@ -1,9 +1,12 @@
-"""Runs unit tests against every mutant of cargo-mutants, of which one build holds all:
+"""Runs tests against every mutant of cargo-mutants, of which one build holds all:
 
-  mutants.py TREE PACKAGE OUTPUT FILE… -- FILTER…
+  mutants.py TREE PACKAGE OUTPUT FILE… -- FILTER… [-- SUITE FILTER…]…
+
+The first filters choose unit tests. What they miss goes through the following groups one by one: tests of a suite of the
+package (tests/SUITE), which start the program.
 
 A mutant of the gateway costs a minute to build, and there are more than a thousand. So each changed expression stands
-beside the original one, and the variable MONITOR_MUTANT says which of them counts. What does not compile is taken out
+beside the original one, and the variable MUTANT_NUMBER says which of them counts. What does not compile is taken out
 again ("unviable"); what cannot stand beside the original (a constant, an operator in a chain of `let`, a function of
 an unnamed type) is counted as "not run". TREE is a copy of the sources, which are changed in place. Needs
 cargo-mutants, and tree-sitter with its grammar of Rust. Prints what was missed, and the counts by file.
@@ -37,7 +40,7 @@ SWITCH = """
 #[doc(hidden)]
 pub fn mutant() -> u32 {
     static NUMBER: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
-        let number = std::env::var("MONITOR_MUTANT").ok();
+        let number = std::env::var("MUTANT_NUMBER").ok();
         number.and_then(|number| number.parse().ok()).unwrap_or(0)
     });
     *NUMBER
@@ -180,9 +183,11 @@ def mutants_of(tree, package, files):
     return listed
 
 
-def build(tree, package, sources, active):
-    """Builds the unit tests; takes out what does not compile. Gives the program and what was taken out."""
+def build(tree, package, suites, sources, active):
+    """Builds the unit tests and suites; takes out what does not compile. Gives the test programs by name, and what was
+    taken out."""
     command = ["cargo", "test", "--no-run", "--lib", "--package", package, "--message-format=json"]
+    command += [part for suite in suites for part in ("--test", suite)]
     unviable = set()
     for _ in range(ROUNDS):
         for source in sources.values():
@@ -190,8 +195,10 @@ def build(tree, package, sources, active):
         built = subprocess.run(command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith(b"{")]
         if built.returncode == 0:
-            programs = [message["executable"] for message in messages if message.get("executable")]
-            return Path(programs[-1]), unviable
+            built = [message for message in messages if message.get("executable") and message["profile"]["test"]]
+            kinds = {message["target"]["name"]: message["executable"] for message in built}
+            unit = next(message["executable"] for message in built if "lib" in message["target"]["kind"])
+            return {suite: Path(kinds[suite]) for suite in suites}, Path(unit), unviable
         errors = [message["message"] for message in messages if message["reason"] == "compiler-message"]
         errors = [error for error in errors if error["level"] == "error" and error["spans"]]
         wrong = {number for error in errors for number in wrong_mutants(sources, error)}
@@ -212,9 +219,29 @@ def wrong_mutants(sources, error):
     return []
 
 
+class Step:
+    """A test program with the tests of it that are run."""
+
+    def __init__(self, program, folder, filters):
+        self.program, self.folder, self.filters = program, folder, filters
+        start = time.monotonic()
+        if run(program, folder, 0, filters, 600) != "missed":
+            sys.exit(f"the tests {' '.join(filters)} fail without a mutant")
+        self.seconds = 10 + PATIENCE * (time.monotonic() - start)
+
+    def outcome(self, number):
+        return run(self.program, self.folder, number, self.filters, self.seconds)
+
+
+def outcome_of(steps, number):
+    """What the first step that notices a mutant says of it."""
+    found = (step.outcome(number) for step in steps)
+    return next((outcome for outcome in found if outcome != "missed"), "missed")
+
+
 def run(program, folder, number, filters, seconds):
     """What a run of the tests says of a mutant; 0 is none of them."""
-    environment = dict(os.environ, MONITOR_MUTANT=str(number))
+    environment = dict(os.environ, MUTANT_NUMBER=str(number))
     command = [program, "--quiet", *filters]
     try:
         ended = subprocess.run(
@@ -241,7 +268,10 @@ def show(outcomes, mutants):
 
 def main():
     tree, package, output, *rest = sys.argv[1:]
-    files, filters = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
+    groups = [[]]
+    for part in rest:
+        groups.append([]) if part == "--" else groups[-1].append(part)
+    files, filters, *through = groups
     tree = Path(tree).resolve()
     folder = tree if package == "monitor-gateway" else tree / "crates" / package.removeprefix("monitor-")
     mutants = mutants_of(tree, package, files)
@@ -251,18 +281,17 @@ def main():
     sources = {file: Source(tree / file, own) for file, own in grouped.items()}
     with open(folder / "src/lib.rs", "a") as root:
         root.write(SWITCH)
-    program, unviable = build(tree, package, sources, {mutant["number"] for mutant in mutants})
-    program = Path(shutil.copy2(program, Path(output).with_suffix(".test")))
+    suites = sorted({suite for suite, *_ in through})
+    programs, unit, unviable = build(tree, package, suites, sources, {mutant["number"] for mutant in mutants})
+    unit = Path(shutil.copy2(unit, Path(output).with_suffix(".test")))
     apart = set().union(*(source.apart for source in sources.values()))
-    start = time.monotonic()
-    if run(program, folder, 0, filters, 600) != "missed":
-        sys.exit("the tests fail without a mutant")
-    seconds = 10 + PATIENCE * (time.monotonic() - start)
+    steps = [Step(unit, folder, filters)] + [Step(programs[suite], folder, chosen) for suite, *chosen in through]
     outcomes = dict.fromkeys(unviable, "unviable") | dict.fromkeys(apart, "not run")
     tested = [mutant for mutant in mutants if mutant["number"] not in outcomes]
-    # Some tests wait more than they work.
-    with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
-        ran = pool.map(lambda mutant: run(program, folder, mutant["number"], filters, seconds), tested)
+    # Some tests wait more than they work; those through the program have threads of their own.
+    workers = os.cpu_count() if through else 2 * os.cpu_count()
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        ran = pool.map(lambda mutant: outcome_of(steps, mutant["number"]), tested)
         for mutant, outcome in zip(tested, ran):
             outcomes[mutant["number"]] = outcome
             if outcome == "missed":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Mutation testing: changes the code of a module in one place at a time and sees whether a unit test notices.
+# Mutation testing: changes the code of a module in one place at a time and sees whether a test notices.
 #
 #   tests/campaign/mutants.sh [MODULE…]
 #
@@ -11,7 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 folder="$PWD/target/mutants"
 
-# Package, files and tests of a module. The spool's simulation is left out: it alone takes longer than all others.
+# Package, files and tests of a module: unit tests, then tests of suites, which start the program. The spool's simulation
+# is left out: it alone takes longer than all others.
 module() {
   case "$1" in
     json) echo monitor-wire 'crates/wire/src/json/**' -- json:: ;;
@@ -20,7 +21,9 @@ module() {
     checksums) echo monitor-detect crates/detect/src/dataclean/checksum.rs -- dataclean::checksum ;;
     auth) echo monitor-gateway src/gateway/auth.rs -- gateway::auth ;;
     headers) echo monitor-gateway src/gateway/headers.rs -- gateway::headers ;;
-    decide) echo monitor-gateway 'src/gateway/exchange/{decide,verdict}.rs' -- gateway:: ;;
+    decide) echo monitor-gateway 'src/gateway/exchange/{decide,verdict}.rs' -- gateway::exchange \
+      -- gateway sync:: -- gateway judged:: replace:: redact:: replay:: \
+      -- gateway hold_back message_forms:: policies:: long_verdicts:: attachments_kept:: telemetry:: ;;
     block) echo monitor-gateway 'src/gateway/exchange/block/*.rs' -- gateway::exchange ;;
     spool) echo monitor-gateway 'src/spool/{record_codec,segment,segment_index,ack_log,sequence}.rs' \
       'src/spool/{frames,recovery}/*.rs' -- spool:: --skip spool::simulation ;;

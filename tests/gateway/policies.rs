@@ -236,6 +236,90 @@ fn policies_of_postgresql_are_live_within_a_second_and_outlive_it() {
 }
 
 #[test]
+#[ignore = "needs PostgreSQL"]
+fn contract_47_policies_of_the_file_and_of_postgresql_are_both_in_force() {
+    let mut server = Postgres::start();
+    let database = server.database();
+    let stored = r#"{"app_mode":"sync","phrase":"stored"}"#;
+    database.add(SYNC, stored);
+    database.add(OTHER, stored);
+    let (upstream, backend) = (Upstream::ok(), Backend::flagging("hello"));
+    let listed = |phrase: &str| {
+        format!("applications:\n- {{id: {SYNC}, name: bot, app_mode: sync, phrase: {phrase}}}")
+    };
+    let (folder, unlisted) = (Folder::new(), "33333333-3333-4333-8333-333333333333");
+    let gateway = |phrase: &str| {
+        let builder = Stack::gateway().upstream(&upstream).monitor(&backend);
+        let builder = with_store(builder.folder(&folder), &database);
+        builder.yaml(&listed(phrase)).start()
+    };
+    let phrase = |stack: &Stack, id: &str| {
+        let request = Request::chat(HELLO).header("X-Application-Id", id);
+        content(&stack.call(&request))
+    };
+    let stack = gateway("listed");
+    assert_eq!(phrase(&stack, SYNC), "listed");
+    assert_eq!(phrase(&stack, OTHER), "stored");
+    let status = stack.operations("/status").json();
+    assert_eq!(status["policies"]["store"], "file+postgres", "{status}");
+    let said = "stored policies are not in force, because the configuration file (applications) has others for";
+    let line = |text: &str| text.contains(said).then(|| text.to_owned());
+    let line = stack.process.await_stderr(said, line);
+    assert!(line.contains(SYNC) && !line.contains(OTHER), "{line}");
+    database.set(OTHER, r#"{"app_mode":"sync","phrase":"changed"}"#);
+    database.set(SYNC, r#"{"app_mode":"sync","phrase":"changed"}"#);
+    eventually("the change is live", || {
+        (phrase(&stack, OTHER) == "changed").then_some(())
+    });
+    assert_eq!(phrase(&stack, SYNC), "listed");
+    // While the database is away, a start takes its part from the copy on disk and the file as it is now.
+    server.crash();
+    drop(stack);
+    let stack = gateway("listed later");
+    assert_eq!(phrase(&stack, SYNC), "listed later");
+    assert_eq!(phrase(&stack, OTHER), "changed");
+    let request = Request::chat(HELLO).header("X-Application-Id", unlisted);
+    assert_eq!(stack.call(&request).text(), ANSWER);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn contract_47_the_api_over_postgresql_says_that_the_file_wins() {
+    let server = Postgres::start();
+    let database = server.empty_database();
+    let upstream = Upstream::ok();
+    let variables = database.owner_env().into_iter();
+    let stack = variables
+        .fold(
+            Stack::all().upstream(&upstream),
+            |builder, (name, value)| builder.env(name, value),
+        )
+        .yaml(&format!(
+            "applications:\n- {{id: {SYNC}, name: bot, app_mode: sync, phrase: listed}}"
+        ))
+        .start();
+    let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    assert_eq!(content(&stack.call(&chat(&card))), "listed");
+    let path = format!("/applications/{SYNC}");
+    assert_eq!(stack.analysis(&path, KEY).json()["policy_source"], "file");
+    let change = serde_json::json!({"version": 1, "policy": {"phrase": "no effect"}}).to_string();
+    let request = Request::json("PATCH", &format!("{path}/policy"), change);
+    let answer = support::api::authorised(request).call(stack.analysis_addr);
+    assert_eq!(answer.status(), 409, "{}", answer.text());
+    let policy = serde_json::json!({"app_mode": "sync", "phrase": "stored"});
+    let body = serde_json::json!({"id": OTHER, "name": "stored", "policy": policy});
+    assert_eq!(
+        support::api::post(&stack, "/applications", &body).status(),
+        201
+    );
+    let request = Request::chat(card).header("X-Application-Id", OTHER);
+    eventually("the stored policy is in force", || {
+        let answer = stack.call(&request);
+        (answer.text() != ANSWER).then(|| assert_eq!(content(&answer), "stored"))
+    });
+}
+
+#[test]
 fn all_in_one_process_blocks_with_its_own_analysis() {
     // CONTRACT 16, 32: policies from the file, verdicts from this process, no wire between.
     let upstream = Upstream::ok();

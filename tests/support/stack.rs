@@ -169,7 +169,8 @@ impl Builder {
             }
         };
         command.arg(self.command).env_clear();
-        for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
+        // MUTANT_NUMBER: tests/campaign/mutants.py.
+        for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE", "MUTANT_NUMBER"] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }

@@ -70,29 +70,23 @@ impl Admin {
     }
 
     /// Creates the applications of a configuration file that the store does not have, so that their messages are
-    /// accepted; their policies stay in the file. Returns those for which the store has another policy.
+    /// accepted; their policies stay in the file.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written.
-    pub async fn add_listed(
-        &self,
-        listed: &[ApplicationPolicy],
-    ) -> Result<Vec<ApplicationId>, StoreError> {
-        let mut overridden = Vec::new();
+    pub async fn add_listed(&self, listed: &[ApplicationPolicy]) -> Result<(), StoreError> {
         for application in listed {
-            let stored = self.applications.application(application.id).await?;
-            match stored {
-                None => self.add_bare(application).await?,
-                Some(stored) => match stored.policy {
-                    Some(policy) if policy.as_ref() != Ok(&application.policy) => {
-                        overridden.push(stored.id);
-                    }
-                    _ => {}
-                },
+            if self
+                .applications
+                .application(application.id)
+                .await?
+                .is_none()
+            {
+                self.add_bare(application).await?;
             }
         }
         self.application_cache.invalidate_all();
-        Ok(overridden)
+        Ok(())
     }
 
     async fn add_bare(&self, listed: &ApplicationPolicy) -> Result<(), StoreError> {

@@ -7,16 +7,13 @@ use crate::policy::{
     FileList, FileStore, LayeredPolicyStore, Policies, PolicyStore, PostgresStore,
 };
 use anyhow::{Context, Result};
-use log::warn;
-use monitor_model::{ApplicationId, ApplicationPolicy};
+use monitor_model::ApplicationPolicy;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Handle, Runtime};
 
 /// How long a start waits for the store; the last good copy is in force meanwhile.
 const FIRST_READ: Duration = Duration::from_secs(5);
-/// The most applications that a warning names.
-const MOST_NAMED: usize = 10;
 
 /// Policies, and the way to change them where they come from the configuration file.
 pub(crate) struct Opened {
@@ -38,8 +35,18 @@ struct LocalAnalysis {
 }
 
 impl ListedApplications {
-    /// Creates those that the store of this process does not have, and warns about those for which it has another
-    /// policy (CONTRACT 47). Blocks.
+    fn new(list: FileList, services: Option<&Arc<Services>>, runtime: &Runtime) -> Self {
+        let analysis = services.map(|services| {
+            services.admin.list_in_file(list.clone());
+            LocalAnalysis {
+                services: services.clone(),
+                runtime: runtime.handle().clone(),
+            }
+        });
+        Self { list, analysis }
+    }
+
+    /// Creates those that the store of this process does not have. Blocks.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -49,10 +56,7 @@ impl ListedApplications {
         };
         let added = analysis.services.admin.add_listed(listed);
         let added = analysis.runtime.block_on(added);
-        let overridden =
-            added.context("cannot add the applications of the configuration to the store")?;
-        warn_overridden(&overridden);
-        Ok(())
+        added.context("cannot add the applications of the configuration to the store")
     }
 
     /// Puts their policies in force.
@@ -61,62 +65,43 @@ impl ListedApplications {
     }
 }
 
-/// Policies under refresh: from PostgreSQL, else from the file and the store of this process, where there are any.
+/// Policies under refresh: those of the file, and those of PostgreSQL or else of the store of this process, where there
+/// are any (CONTRACT 47).
 pub(crate) fn open(
     settings: &Settings,
     runtime: &Runtime,
     services: Option<&Arc<Services>>,
 ) -> Result<Option<Opened>> {
     let gateway = &settings.gateway;
-    let mut listed = None;
-    let (store, copy): (Box<dyn PolicyStore>, _) = if let Some(store) = &gateway.store {
-        let copy = Some(settings.data_dir.as_path());
-        (Box::new(PostgresStore::new(store)), copy)
-    } else if !gateway.applications.is_empty() {
-        let (file, list) = FileStore::new(gateway.applications.clone());
-        let analysis = services.map(|services| LocalAnalysis {
-            services: services.clone(),
-            runtime: runtime.handle().clone(),
-        });
-        let applications = listed.insert(ListedApplications {
-            list: list.clone(),
-            analysis,
-        });
-        applications.create_missing(&gateway.applications)?;
-        match services {
-            None => (Box::new(file), None),
-            Some(services) => {
-                services.admin.list_in_file(list);
-                let stored = services.admin.policy_store();
-                (Box::new(LayeredPolicyStore::new(file, stored)), None)
+    let (stored, copy): (Option<Box<dyn PolicyStore>>, _) = match (&gateway.store, services) {
+        (Some(store), _) => (
+            Some(Box::new(PostgresStore::new(store))),
+            Some(settings.data_dir.as_path()),
+        ),
+        (None, Some(services)) => (Some(services.admin.policy_store()), None),
+        (None, None) => (None, None),
+    };
+    let (store, listed): (Box<dyn PolicyStore>, _) = match (stored, gateway.applications.as_slice())
+    {
+        (None, []) => return Ok(None),
+        (Some(stored), []) => (stored, None),
+        (stored, applications) => {
+            let (file, list) = FileStore::new(applications.to_vec());
+            let listed = ListedApplications::new(list, services, runtime);
+            listed.create_missing(applications)?;
+            match stored {
+                Some(stored) => (
+                    Box::new(LayeredPolicyStore::new(file, stored)),
+                    Some(listed),
+                ),
+                None => (Box::new(file), Some(listed)),
             }
         }
-    } else if let Some(services) = services {
-        (services.admin.policy_store(), None)
-    } else {
-        return Ok(None);
     };
     let (policies, mut refresher) = Policies::over(store, copy);
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());
     Ok(Some(Opened { policies, listed }))
-}
-
-fn warn_overridden(applications: &[ApplicationId]) {
-    if applications.is_empty() {
-        return;
-    }
-    let named = applications.iter().take(MOST_NAMED);
-    let named: Vec<String> = named.map(ToString::to_string).collect();
-    let more = match applications.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    warn!(
-        target: "policy",
-        "stored policies are not in force, because the configuration file (applications) has others for {}{more}",
-        named.join(", "),
-    );
 }
 
 /// Brings the gauges up to date for a look at them.

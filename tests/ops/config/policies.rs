@@ -118,7 +118,7 @@ fn everything_wrong_with_applications_is_named_at_its_line() {
 }
 
 /// File, variables, and how the report begins.
-const STORES: [(&str, Env, &str); 11] = [
+const STORES: [(&str, Env, &str); 10] = [
     (
         "",
         &[HOST, DB],
@@ -169,11 +169,6 @@ const STORES: [(&str, Env, &str); 11] = [
         &[],
         "f.yaml:1: applications: is a group of keys; allowed: a list",
     ),
-    (
-        RIGHT,
-        RIGHT_STORE,
-        "f.yaml:1: applications: conflicts with a policy store",
-    ),
 ];
 
 type Env = &'static [(&'static str, &'static str)];
@@ -183,11 +178,10 @@ const USER: (&str, &str) = ("STORE_USER", "gateway");
 const RIGHT_STORE: Env = &[HOST, DB, USER];
 
 #[test]
-fn a_store_needs_what_belongs_to_it_and_stands_alone() {
-    assert_eq!(
-        check("gateway", "upstream: {url: http://m}", RIGHT_STORE).stderr,
-        ""
-    );
+fn a_store_needs_what_belongs_to_it() {
+    for beside in ["upstream: {url: http://m}", RIGHT] {
+        assert_eq!(check("gateway", beside, RIGHT_STORE).stderr, "");
+    }
     for (yaml, env, expected) in STORES {
         let run = check("all", yaml, env);
         assert!(run.stderr.starts_with(expected), "{yaml:?}: {}", run.stderr);
