@@ -179,8 +179,9 @@ const RIGHT_STORE: Env = &[HOST, DB, USER];
 
 #[test]
 fn a_store_needs_what_belongs_to_it() {
-    for beside in ["upstream: {url: http://m}", RIGHT] {
-        assert_eq!(check("gateway", beside, RIGHT_STORE).stderr, "");
+    for beside in ["", RIGHT] {
+        let yaml = format!("upstream: {{url: http://m}}\n{beside}");
+        assert_eq!(check("gateway", &yaml, RIGHT_STORE).stderr, "");
     }
     for (yaml, env, expected) in STORES {
         let run = check("all", yaml, env);
