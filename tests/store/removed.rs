@@ -139,7 +139,7 @@ pub(crate) async fn an_exchange_of_it_is_refused(bed: &Bed) {
     let mut late = bed.exchange("x");
     late.application_id = id;
     let refused = bed.store.insert(late).await;
-    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+    assert!(matches!(refused, Err(StoreError::NoApplication)));
 }
 
 pub(crate) async fn its_records_take_no_part_of_a_limit(bed: &Bed) {

@@ -119,7 +119,7 @@ async fn a_record_without_its_application_costs_only_itself() {
     for task in tasks {
         match task.await.unwrap() {
             Ok(_) => kept += 1,
-            Err(error) => assert!(matches!(error, StoreError::Unavailable(_)), "{error}"),
+            Err(error) => assert!(matches!(error, StoreError::NoApplication), "{error}"),
         }
     }
     assert_eq!((kept, world.all().await.len()), (196, 196));
