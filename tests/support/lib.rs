@@ -7,6 +7,7 @@
 pub mod api;
 pub mod backend;
 pub mod bed;
+pub mod browser;
 pub mod bucket;
 pub mod compressed;
 pub mod fault;

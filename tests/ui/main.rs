@@ -8,7 +8,6 @@ mod applications;
 mod attacks;
 mod audit;
 mod behind_proxy;
-mod browser;
 mod comfort;
 mod defence;
 mod documentation;
@@ -32,3 +31,5 @@ mod tokens;
 mod transport;
 mod verdicts;
 mod world;
+
+use support::browser;

@@ -1,6 +1,8 @@
 //! Debian's Chromium, driven over its DevTools protocol through two pipes. One browser per test, with
 //! a profile of its own; it ends with the test.
 
+use super::PATIENCE;
+use super::stack::Folder;
 use base64::Engine as _;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -11,8 +13,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use support::PATIENCE;
-use support::stack::Folder;
 
 const QUIET: [&str; 12] = [
     "--headless",
@@ -30,7 +30,7 @@ const QUIET: [&str; 12] = [
 ];
 
 /// A browser with one page.
-pub(crate) struct Browser {
+pub struct Browser {
     child: Child,
     commands: File,
     messages: Receiver<Value>,
@@ -38,18 +38,18 @@ pub(crate) struct Browser {
     page: String,
     server: SocketAddr,
     /// Texts of errors and of refusals by the page's policy.
-    pub(crate) complaints: Vec<String>,
+    pub complaints: Vec<String>,
     _profile: Arc<Folder>,
 }
 
 impl Browser {
     /// Starts one for pages of this server.
-    pub(crate) fn start(server: SocketAddr) -> Self {
-        let program = support::tool("MONITOR_TEST_CHROMIUM");
+    pub fn start(server: SocketAddr) -> Self {
+        let program = super::tool("MONITOR_TEST_CHROMIUM");
         let profile = Folder::new();
         let (to, from) = (profile.path().join("to"), profile.path().join("from"));
-        support::make_pipe(&to);
-        support::make_pipe(&from);
+        super::make_pipe(&to);
+        super::make_pipe(&from);
         let child = Command::new("sh")
             .args([
                 "-c",
@@ -97,7 +97,7 @@ impl Browser {
 
     /// Sends a command and waits for its answer.
     #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    pub fn call(&mut self, method: &str, params: Value) -> Value {
         self.try_call(method, params)
             .unwrap_or_else(|error| panic!("{method}: {error}"))
     }
@@ -150,7 +150,7 @@ impl Browser {
 
     /// Opens a page of the server and waits until it is whole.
     #[track_caller]
-    pub(crate) fn open(&mut self, path: &str) {
+    pub fn open(&mut self, path: &str) {
         let address = format!("http://{}{path}", self.server);
         self.call("Page.navigate", json!({"url": address}));
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'");
@@ -168,14 +168,14 @@ impl Browser {
 
     /// The value of an expression of the page.
     #[track_caller]
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         self.try_value(expression)
             .unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     /// The text of an element.
     #[track_caller]
-    pub(crate) fn text(&mut self, selector: &str) -> String {
+    pub fn text(&mut self, selector: &str) -> String {
         let value = self.value(&format!(
             "document.querySelector({}).textContent",
             json!(selector)
@@ -185,7 +185,7 @@ impl Browser {
 
     /// Waits until an expression is true.
     #[track_caller]
-    pub(crate) fn wait_for(&mut self, expression: &str) {
+    pub fn wait_for(&mut self, expression: &str) {
         let deadline = Instant::now() + PATIENCE;
         while self.try_value(expression) != Ok(Value::Bool(true)) {
             if Instant::now() > deadline {
@@ -206,7 +206,7 @@ impl Browser {
 
     /// Types into a field, in place of what stands there.
     #[track_caller]
-    pub(crate) fn fill(&mut self, selector: &str, text: &str) {
+    pub fn fill(&mut self, selector: &str, text: &str) {
         self.value(&format!(
             "(() => {{ const field = document.querySelector({}); field.focus(); field.value = {}; \
              field.dispatchEvent(new Event('input', {{bubbles: true}})); }})()",
@@ -217,7 +217,7 @@ impl Browser {
 
     /// Clicks an element, wherever it stands.
     #[track_caller]
-    pub(crate) fn click(&mut self, selector: &str) {
+    pub fn click(&mut self, selector: &str) {
         self.value(&format!(
             "document.querySelector({}).click()",
             json!(selector)
@@ -225,7 +225,7 @@ impl Browser {
     }
 
     /// Presses a key on the element with the focus.
-    pub(crate) fn press(&mut self, key: &str) {
+    pub fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let code = match key {
                 "ArrowLeft" => 37,
@@ -243,24 +243,28 @@ impl Browser {
     }
 
     /// The size of its window.
-    pub(crate) fn size(&mut self, width: u32, height: u32) {
+    pub fn size(&mut self, width: u32, height: u32) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// The theme that its system asks for.
-    pub(crate) fn theme(&mut self, theme: &str) {
+    pub fn theme(&mut self, theme: &str) {
         let feature = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", feature);
     }
 
     /// Writes the whole page as a picture, in a window as high as the page.
-    pub(crate) fn screenshot(&mut self, name: &str, width: u32) {
+    pub fn screenshot(&mut self, name: &str, width: u32) {
         let height = self.value("document.documentElement.scrollHeight");
         let height = height.as_u64().unwrap_or_default().clamp(740, 6_000);
         self.size(width, height as u32);
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
+        let folder = super::monitor()
+            .ancestors()
+            .nth(2)
+            .unwrap()
+            .join("screenshots");
         std::fs::create_dir_all(&folder).unwrap();
         let params = json!({"format": "png"});
         let picture = self.call("Page.captureScreenshot", params);
@@ -271,7 +275,7 @@ impl Browser {
 
     /// How far things moved by themselves while the page was made, by the browser's own measure, and which.
     #[track_caller]
-    pub(crate) fn shift(&mut self) -> (f64, Value) {
+    pub fn shift(&mut self) -> (f64, Value) {
         let sum = "new Promise(done => { let sum = 0; const moved = []; \
              const told = one => `${one.node?.outerHTML?.slice(0, 80)} ${one.previousRect.x},${one.previousRect.y} \
              ${one.currentRect.x},${one.currentRect.y}`; \
@@ -286,20 +290,20 @@ impl Browser {
 
     /// Bytes that came over the wire for the page and all it loaded.
     #[track_caller]
-    pub(crate) fn transferred(&mut self) -> u64 {
+    pub fn transferred(&mut self) -> u64 {
         let sum = "performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource')) \
              .reduce((sum, one) => sum + one.transferSize, 0)";
         self.value(sum).as_u64().unwrap()
     }
 
     /// Forgets what it has loaded before.
-    pub(crate) fn forget_files(&mut self) {
+    pub fn forget_files(&mut self) {
         self.call("Network.clearBrowserCache", json!({}));
     }
 
     /// What axe-core has to say against the page: none, or each rule with the elements.
     #[track_caller]
-    pub(crate) fn violations(&mut self) -> Vec<String> {
+    pub fn violations(&mut self) -> Vec<String> {
         let axe = axe();
         self.value(&format!("{axe}; true"));
         let found = self.value(
@@ -319,7 +323,7 @@ impl Drop for Browser {
 
 /// The checks of accessibility, from where `run.sh` puts them.
 fn axe() -> String {
-    let folder = support::tool("MONITOR_TEST_NODE_DIR");
+    let folder = super::tool("MONITOR_TEST_NODE_DIR");
     let file = PathBuf::from(folder).join("node_modules/axe-core/axe.min.js");
     std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
