@@ -111,9 +111,11 @@ cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 unless_installed tests/clients/requirements.txt "$environment/python.installed" \
   install_python "$environment/python" tests/clients/requirements.txt
-# Libraries that need the major version of openai before.
-unless_installed tests/clients/requirements-openai-2.txt "$environment/python-openai-2.installed" \
-  install_python "$environment/python-openai-2" tests/clients/requirements-openai-2.txt
+# Earlier major versions of openai, with libraries that need them, and libraries that need older ones of others.
+for name in openai-1 openai-2 semantic-kernel; do
+  unless_installed "tests/clients/requirements-$name.txt" "$environment/python-$name.installed" \
+    install_python "$environment/python-$name" "tests/clients/requirements-$name.txt"
+done
 unless_installed tests/clients/package.json "$environment/node.installed" \
   install_node "$environment/node" tests/clients/package.json
 # Linters of the OpenAPI documents, generators of clients, and the frameworks that the packages have middleware for.
@@ -141,7 +143,9 @@ find_deny >/dev/null || install_deny
 { command -v readelf && command -v objcopy && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
+export MONITOR_TEST_PYTHON_OPENAI_1="$environment/python-openai-1/bin/python"
 export MONITOR_TEST_PYTHON_OPENAI_2="$environment/python-openai-2/bin/python"
+export MONITOR_TEST_PYTHON_SEMANTIC_KERNEL="$environment/python-semantic-kernel/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
 export MONITOR_TEST_CONTRACT_PYTHON="$environment/contract-python/bin/python"
 export MONITOR_TEST_CONTRACT_NODE_DIR="$environment/contract-node"

@@ -1,8 +1,9 @@
-//! The official client libraries against the real binary. The scripts in `clients/` hold the
+//! Client libraries and browsers against the real binary. The scripts in `clients/` hold the
 //! assertions; `run.sh` installs the libraries and names them in the environment.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod matrix;
+mod website;
 
 use std::path::Path;
 use std::process::Command;
