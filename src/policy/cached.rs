@@ -62,6 +62,8 @@ pub struct PolicyStatus {
     pub store_error: Option<String>,
     /// Stored policies that are not in force.
     pub faults: Vec<PolicyFault>,
+    /// Applications whose stored policy is not in force, because the configuration file has a different one.
+    pub overridden: Vec<ApplicationId>,
 }
 
 /// What the clones of [`Policies`] share.
@@ -95,6 +97,7 @@ pub(super) struct Health {
     pub(super) from_copy: bool,
     pub(super) store_error: Option<String>,
     pub(super) faults: Vec<PolicyFault>,
+    pub(super) overridden: Vec<ApplicationId>,
 }
 
 impl Policies {
@@ -172,6 +175,7 @@ impl Policies {
             from_copy: health.from_copy,
             store_error: health.store_error.clone(),
             faults: health.faults.clone(),
+            overridden: health.overridden.clone(),
         }
     }
 }

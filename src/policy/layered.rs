@@ -118,6 +118,10 @@ impl PolicyStore for LayeredPolicyStore {
             () = self.store.changed() => {}
         }
     }
+
+    fn overridden(&self) -> Vec<ApplicationId> {
+        self.overridden.clone()
+    }
 }
 
 fn warn_overridden(applications: &[ApplicationId]) {

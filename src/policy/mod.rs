@@ -16,7 +16,7 @@ pub use postgres::PostgresStore;
 pub use refresher::Refresher;
 
 use async_trait::async_trait;
-use monitor_model::StoredPolicy;
+use monitor_model::{ApplicationId, StoredPolicy};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -40,6 +40,12 @@ pub trait PolicyStore: Send {
     /// Waits until the store should be read again: after a change, after some time without one, or some time
     /// after a failure.
     async fn changed(&mut self);
+
+    /// Applications whose policy was read from one source and is not in force because another source, which comes
+    /// first, has a different one; as of the last read.
+    fn overridden(&self) -> Vec<ApplicationId> {
+        Vec::new()
+    }
 }
 
 /// The content of a [`PolicyStore`].

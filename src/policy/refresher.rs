@@ -101,6 +101,7 @@ impl Refresher {
         let (next, faults) = last.next(rows);
         let differs = !last.known || !next.same_as(&last);
         self.policies.0.snapshot.store(Arc::new(next));
+        self.policies.0.health().overridden = self.store.overridden();
         Taken { differs, faults }
     }
 

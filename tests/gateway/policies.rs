@@ -262,6 +262,12 @@ fn contract_47_policies_of_the_file_and_of_postgresql_are_both_in_force() {
     assert_eq!(phrase(&stack, OTHER), "stored");
     let status = stack.operations("/status").json();
     assert_eq!(status["policies"]["store"], "file+postgres", "{status}");
+    assert_eq!(status["policies"]["overridden_count"], 1, "{status}");
+    assert_eq!(
+        status["policies"]["overridden"],
+        serde_json::json!([SYNC]),
+        "{status}"
+    );
     let said = "stored policies are not in force, because the configuration file (applications) has others for";
     let line = |text: &str| text.contains(said).then(|| text.to_owned());
     let line = stack.process.await_stderr(said, line);

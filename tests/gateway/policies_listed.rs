@@ -273,3 +273,61 @@ fn contract_47_a_start_names_the_applications_whose_stored_policy_is_not_in_forc
     let line = line.unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains(LISTED) && !line.contains(STORED), "{line}");
 }
+
+/// The applications that `/status` says the configuration file overrides, and how many there are.
+fn overridden(stack: &Stack) -> Value {
+    let status = stack.operations("/status").json();
+    let policies = &status["policies"];
+    json!([policies["overridden_count"], policies["overridden"]])
+}
+
+#[test]
+fn contract_35_the_status_lists_stored_policies_that_the_configuration_file_overrides() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let server = || Stack::all().upstream(&upstream).folder(&folder);
+    let mut stack = server().start();
+    assert_eq!(overridden(&stack), json!([0, []]));
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    for id in [LISTED, STORED] {
+        let body = json!({"id": id, "name": "stored", "policy": policy});
+        assert_eq!(post(&stack, "/applications", &body).status(), 201);
+    }
+    signal(stack.process.id() as i32, "TERM");
+    stack.process.await_exit();
+    let stack = server().yaml(&listed("from the file")).start();
+    eventually("the overridden policy is in the status", || {
+        (overridden(&stack) == json!([1, [LISTED]])).then_some(())
+    });
+    // Where both have the same policy, nothing of the store is ignored.
+    let file = stack.configuration();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("from the file", "from the store")).unwrap();
+    let out = support::line::order(&stack, "reload", "all");
+    assert!(out.status.success(), "{out:?}");
+    eventually("nothing is overridden", || {
+        (overridden(&stack) == json!([0, []])).then_some(())
+    });
+}
+
+#[test]
+fn contract_35_the_status_names_a_hundred_overridden_policies_and_counts_all() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let server = || Stack::all().upstream(&upstream).folder(&folder);
+    let mut stack = server().start();
+    let mut yaml = "applications:\n".to_owned();
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    for number in 1..=101 {
+        let id = format!("6f1c0000-0000-4000-8000-{number:012}");
+        yaml += &format!("- {{id: {id}, name: a, app_mode: sync, phrase: from the file}}\n");
+        let body = json!({"id": id, "name": "stored", "policy": policy});
+        assert_eq!(post(&stack, "/applications", &body).status(), 201);
+    }
+    signal(stack.process.id() as i32, "TERM");
+    stack.process.await_exit();
+    let stack = server().yaml(&yaml).start();
+    let listed = eventually("all are counted", || {
+        let found = overridden(&stack);
+        (found[0] == 101).then(|| found[1].clone())
+    });
+    assert_eq!(listed.as_array().map(Vec::len), Some(100), "{listed}");
+}

@@ -145,6 +145,37 @@ fn contract_16_a_policy_of_the_configuration_file_is_shown_and_everything_else_c
 }
 
 #[test]
+fn contract_16_the_list_marks_applications_whose_policy_is_in_the_configuration_file() {
+    let id = "6f1c0000-0000-4000-8000-000000000001";
+    let yaml = format!(
+        "applications:\n- {{id: {id}, name: listed, app_mode: sync, phrase: from the file}}\n"
+    );
+    let stack = Stack::all().yaml(&yaml).start();
+    let policy = json!({"app_mode": "sync", "phrase": "from the store"});
+    let stored = add_application(&stack, &json!({"name": "stored", "policy": policy}));
+    let mut admin = administrator(&stack);
+    for (language, mark, meaning) in [
+        ("en", "configuration file", "is changed there"),
+        ("ru", "файл конфигурации", "меняется там"),
+    ] {
+        let language = language.to_owned();
+        admin
+            .cookies
+            .insert("monitor_language".to_owned(), language);
+        let page = admin.get("/ui/applications").text();
+        let row = |id: &str| {
+            let mut rows = page.split("<tr ");
+            let row = rows.find(|row| row.contains(id));
+            row.unwrap_or_else(|| panic!("{id}: {page}")).to_owned()
+        };
+        let listed = row(id);
+        assert!(listed.contains(&format!(">{mark}</span>")), "{listed}");
+        assert!(listed.contains(meaning), "{listed}");
+        assert!(!row(&stored).contains(mark), "{page}");
+    }
+}
+
+#[test]
 #[ignore = "needs Chromium"]
 fn section_2_8_the_judge_is_asked_about_custom_policies_when_somebody_wants_to_know() {
     let judge = Judge::flagging("loan");

@@ -17,7 +17,8 @@ use monitor_model::GATEWAY_VERSION;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Applications with a problem that are named; all of them are counted.
+/// Applications with a problem, and those whose stored policy the configuration file overrides, that are named; all of
+/// them are counted.
 const NAMED: usize = 100;
 
 /// What the operations listener reports on.
@@ -160,6 +161,8 @@ fn owed(spool: &Spool) -> Value {
 
 fn shown(status: PolicyStatus) -> Value {
     let count = status.faults.len();
+    let overridden = status.overridden.iter().take(NAMED);
+    let overridden: Vec<String> = overridden.map(ToString::to_string).collect();
     let named = status.faults.into_iter().take(NAMED).map(|fault| {
         let in_force = match fault.keeps_last_good {
             true => "last_good",
@@ -176,5 +179,7 @@ fn shown(status: PolicyStatus) -> Value {
         "store_error": status.store_error,
         "problem_count": count,
         "problems": named.collect::<Map<_, _>>(),
+        "overridden_count": status.overridden.len(),
+        "overridden": overridden,
     })
 }

@@ -58,7 +58,7 @@ pub(super) async fn page(
             @if found.applications.is_empty() {
                 div.empty { (t.nothing_found) }
             } @else {
-                (table(&visit, &found.applications))
+                (table(&visit, &services, &found.applications))
             }
             (pager(&visit, &query, found.next_after))
         },
@@ -76,7 +76,7 @@ fn search(visit: &Visit, name: &str) -> Markup {
     }
 }
 
-fn table(visit: &Visit, applications: &[Application]) -> Markup {
+fn table(visit: &Visit, services: &Services, applications: &[Application]) -> Markup {
     let t = visit.view.t;
     let table = Table {
         name: t.applications,
@@ -89,19 +89,22 @@ fn table(visit: &Visit, applications: &[Application]) -> Markup {
             Column::Text(t.changed),
         ],
     };
-    let rows =
-        html! { @for application in applications { (table.row(cells(visit, application))) } };
+    let rows = html! { @for application in applications { (table.row(cells(visit, services, application))) } };
     html! { div.table { (table.of(rows)) } }
 }
 
-fn cells(visit: &Visit, application: &Application) -> [Markup; 5] {
+fn cells(visit: &Visit, services: &Services, application: &Application) -> [Markup; 5] {
+    let is_in_file = services.admin.is_in_file(application.id);
     let address = format!("/ui/applications/{}", application.id);
     [
         html! {
             a href=(address) { (application.name) }
             @if !application.description.is_empty() { div.dim.small.cut { (beginning(&application.description)) } }
         },
-        mode(visit, application),
+        html! {
+            (mode(visit, application))
+            @if is_in_file { " " (in_file(visit)) }
+        },
         html! { code.small { (application.id) } },
         html! { a href={ (address) "/versions" } { (application.version) } },
         time(application.updated_at_ms),
@@ -123,6 +126,12 @@ fn mode(visit: &Visit, application: &Application) -> Markup {
             AppMode::Async => badge("plain", "async"),
         },
     }
+}
+
+/// The mark of a policy that the configuration file has, and no page can change.
+fn in_file(visit: &Visit) -> Markup {
+    let t = visit.view.t;
+    html! { span.badge.plain title=(t.policy_in_file) { (t.policy_in_file_short) } }
 }
 
 fn pager(visit: &Visit, query: &ApplicationsQuery, next: Option<i64>) -> Markup {

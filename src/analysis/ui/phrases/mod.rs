@@ -196,6 +196,7 @@ phrases! {
         "Вызовы не задерживаются и не блокируются. Они проверяются и записываются параллельно.";
     mode_none: "No policy", "Без политики";
     policy_in_file: "The policy of this application is in the configuration file (applications) and is changed there.", "Политика этого приложения задана в файле конфигурации (applications) и меняется там.";
+    policy_in_file_short: "configuration file", "файл конфигурации";
     mode_none_hint: "The gateway treats calls as asynchronous.", "Шлюз обрабатывает вызовы как асинхронные.";
     mode_none_short: "none", "нет";
     phrase: "Phrase", "Фраза";
