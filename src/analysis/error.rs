@@ -169,9 +169,20 @@ pub enum ApiError {
     /// A batch has too many lines.
     #[error("the batch has more than {0} lines")]
     TooManyLines(usize),
-    /// No such path or record.
+    /// No such record, application, token or file.
     #[error("not found")]
     NotFound,
+    /// No such path; where one of the API is meant, that one.
+    #[error(
+        "no such path; {}",
+        .0.map_or("see /openapi.json for those that exist".to_owned(), |meant| format!("did you mean {meant}?"))
+    )]
+    UnknownPath(Option<&'static str>),
+    /// A path of a model API.
+    #[error(
+        "no such path; this is the analysis API: calls of models go to the gateway, by default at port 4100"
+    )]
+    ModelPath,
     /// The exchange has no such record, or not yet.
     #[error(
         "no record has this request_id: it has not been analyzed yet, was removed, or belongs to another application"
@@ -236,7 +247,11 @@ impl ApiError {
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
             Self::TooManyRequests { .. } | Self::TooManyWaiting => 429,
-            Self::NotFound | Self::NotArrived | Self::ExchangeErased => 404,
+            Self::NotFound
+            | Self::UnknownPath(_)
+            | Self::ModelPath
+            | Self::NotArrived
+            | Self::ExchangeErased => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,

@@ -1,12 +1,13 @@
-//! What stands between a client and this process: proxies that name the client, and browsers that run pages of
-//! other websites, what clients compress and in which
-//! charset they declare it. Pure decisions on addresses and headers, for the gateway and the analysis
-//! server alike; whoever asks writes the answer.
+//! What stands between a client and this process: proxies that name the client, browsers that run pages of other
+//! websites, what clients compress, in which charset they declare it, and what they mean by a path that does not exist.
+//! Pure decisions on addresses, paths and headers, for the gateway and the analysis server alike; whoever asks writes
+//! the answer.
 
 mod charset;
 pub(crate) mod client;
 mod content_coding;
 pub(crate) mod cors;
+pub(crate) mod meant_path;
 
 pub(crate) use charset::names_another_charset;
 pub(crate) use client::{client, is_encrypted};

@@ -4,8 +4,8 @@
 use super::auth::KeyError;
 use super::body_type::Unsupported;
 use super::guard::MalformedChunk;
-use super::route::Suggestion;
 use crate::edge::Undecodable;
+use crate::edge::meant_path::ModelPath;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
 use monitor_wire::json::SyntaxError;
@@ -17,7 +17,7 @@ pub(crate) enum CallError {
     /// §7.2 row 401 of the gateway.
     Key(KeyError),
     /// No route has this path (CONTRACT 9).
-    UnknownPath(Option<Suggestion>),
+    UnknownPath(Option<ModelPath>),
     /// The path has other methods, given as the value of `Allow` (CONTRACT 9).
     WrongMethod(&'static str),
     /// §7.2 row 400 of the gateway.
@@ -79,8 +79,8 @@ impl CallError {
         let (status, kind, message) = match self {
             Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
             Self::UnknownPath(None) => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
-            Self::UnknownPath(Some(Suggestion::Path(path))) => (404, InvalidRequestError, format!("no such path; did you mean {path}? A client's base URL ends with /v1")),
-            Self::UnknownPath(Some(Suggestion::OtherApi(name))) => (404, InvalidRequestError, format!("no such path; the gateway forwards no calls of the {name} API: set the client to chat completions (/v1/chat/completions)")),
+            Self::UnknownPath(Some(ModelPath::Served(path))) => (404, InvalidRequestError, format!("no such path; did you mean {path}? A client's base URL ends with /v1")),
+            Self::UnknownPath(Some(ModelPath::OtherApi(name))) => (404, InvalidRequestError, format!("no such path; the gateway forwards no calls of the {name} API: set the client to chat completions (/v1/chat/completions)")),
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),

@@ -1,6 +1,7 @@
 //! The table of endpoints (§4.1, CONTRACT 9), from method and path to route. Anything else is refused.
 
 use super::docs::{self, Asset};
+use crate::edge::meant_path::ModelPath;
 use crate::observe::RouteLabel;
 use http::Method;
 
@@ -27,36 +28,8 @@ pub(crate) enum Route {
     Unknown {
         /// Under /v1 a missing access key is reported first.
         needs_key: bool,
-        suggestion: Option<Suggestion>,
+        suggestion: Option<ModelPath>,
     },
-}
-
-/// What an unknown path was probably meant to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Suggestion {
-    /// This path, with a base URL that lacks `/v1`, has it twice, or has something else around it.
-    Path(&'static str),
-    /// An API of model servers that the gateway does not forward, by its name.
-    OtherApi(&'static str),
-}
-
-impl Suggestion {
-    fn by(path: &str) -> Option<Self> {
-        let path = path.trim_end_matches('/');
-        let is = |end: &&(&str, Self)| path.ends_with(end.0);
-        let found = Self::ENDS.iter().find(is);
-        found.map(|(_, suggestion)| *suggestion)
-    }
-
-    const ENDS: [(&'static str, Self); 7] = [
-        ("/chat/completions", Self::Path("/v1/chat/completions")),
-        ("/embeddings", Self::Path("/v1/embeddings")),
-        ("/models", Self::Path("/v1/models")),
-        ("/responses", Self::OtherApi("Responses")),
-        ("/messages", Self::OtherApi("Messages")),
-        ("/completions", Self::OtherApi("legacy Completions")),
-        ("/api/chat", Self::OtherApi("native Ollama")),
-    ];
 }
 
 impl Route {
@@ -92,7 +65,7 @@ impl Route {
             },
             None => Self::Unknown {
                 needs_key: path == "/v1" || path.starts_with("/v1/"),
-                suggestion: Suggestion::by(path),
+                suggestion: ModelPath::meant_by(path),
             },
         }
     }

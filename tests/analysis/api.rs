@@ -178,3 +178,67 @@ fn sigterm_lets_a_call_to_the_api_finish() {
     let (status, _) = stack.process.await_exit();
     assert_eq!(status.code(), Some(0), "{}", stack.stderr());
 }
+
+#[test]
+fn an_unknown_path_is_answered_with_the_one_that_was_meant() {
+    let stack = Stack::all().start();
+    let gateway = "calls of models go to the gateway";
+    for (path, said) in [
+        ("/process_requests", "did you mean /process_request?"),
+        ("/v1/process_request/", "did you mean /process_request?"),
+        ("/api/proces_response", "did you mean /process_response?"),
+        ("/process_tool_calls/", "did you mean /process_tool_call?"),
+        (
+            "/user_prompt_analysis/by_request/r-1/attach_file",
+            "did you mean /user_prompt_analysis/by_request/{request_id}/attach_files?",
+        ),
+        ("/record", "did you mean /records?"),
+        ("/v1/chat/completions", gateway),
+        ("/chat/completions", gateway),
+        ("/v1/embeddings", gateway),
+        ("/v1/models", gateway),
+        ("/v1/responses", gateway),
+        ("/nothing", "see /openapi.json"),
+    ] {
+        // Nobody needs a token to be told.
+        for request in [Request::post(path, "{}"), Request::get(path).without_key()] {
+            let answer = request.call(stack.analysis_addr);
+            assert_eq!(answer.status(), 404, "{path}");
+            assert_envelope(&answer.body, "invalid_request_error", 404);
+            assert!(answer.text().contains(said), "{path}: {}", answer.text());
+        }
+    }
+    // A record that there is not is no path.
+    let id = "9b0e5a0e-6ad1-4a3c-8f4e-1f2d3c4b5a69";
+    let answer = stack.analysis(&format!("/records/{id}"), KEY);
+    assert_eq!(answer.json()["error"]["message"], "not found");
+}
+
+#[test]
+fn every_path_beyond_those_of_the_specification_says_so_in_the_document() {
+    // §4.3, §4.4.
+    let specified = [
+        "/process_request",
+        "/process_response",
+        "/process_request/override",
+        "/process_response/override",
+    ];
+    let stack = Stack::all().start();
+    let document = Request::get("/openapi.json").without_key();
+    let document = document.call(stack.analysis_addr).json();
+    let paths = document["paths"].as_object().unwrap();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object().unwrap() {
+            let description = operation["description"].as_str().unwrap();
+            let says_so = description.ends_with(" An addition to the specification.");
+            let is_beyond = !specified.contains(&path.as_str());
+            assert_eq!(says_so, is_beyond, "{method} {path}: {description}");
+        }
+    }
+    let introduction = document["info"]["description"].as_str().unwrap();
+    let (_, additions) = introduction.split_once("**Additions.**").unwrap();
+    for addition in ["process_tool_call", "attach_files", "check_blocking"] {
+        assert!(additions.contains(addition), "{addition}: {introduction}");
+        assert!(paths.keys().any(|path| path.contains(addition)));
+    }
+}

@@ -6,9 +6,10 @@ use crate::analysis::error::ApiError;
 use crate::analysis::{Services, ui};
 use crate::config::CorsSettings;
 use crate::edge::cors::{self, Origin};
+use crate::edge::meant_path::{self, ModelPath};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use monitor_model::{GATEWAY_HEADER, GatewayReport};
@@ -26,12 +27,21 @@ pub fn router(services: Arc<Services>, cors: CorsSettings) -> Router {
         .nest("/api", api.clone())
         .merge(api)
         .layer(from_fn_with_state(services.clone(), note_gateway))
-        .fallback(async || ApiError::NotFound)
+        .fallback(unknown_path)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::new(cors), share_with_websites))
         .with_state(services.clone())
         .merge(ui::router(services))
         .layer(from_fn(refuse_ambiguous))
+}
+
+/// Says what was probably meant. Paths are the same for everybody, so it needs no token.
+async fn unknown_path(uri: Uri) -> ApiError {
+    let known = routes().into_iter().map(|(path, _)| path);
+    match meant_path::nearest(uri.path(), known) {
+        None if ModelPath::meant_by(uri.path()).is_some() => ApiError::ModelPath,
+        meant => ApiError::UnknownPath(meant),
+    }
 }
 
 /// Headers that have one value. `Authorization` and `If-Match` are refused where they are read.
