@@ -4,6 +4,7 @@
 mod drill;
 mod exchanges;
 mod interrupted;
+mod live;
 mod month;
 mod picture;
 mod refusals;
@@ -40,15 +41,23 @@ impl Said {
 
 /// Runs `monitor` with these arguments, over a data folder and perhaps a database.
 pub(crate) fn monitor(args: &[&str], data_dir: &Path, database: Option<&Database>) -> Said {
+    let variables = database.iter().flat_map(|database| database.owner_env());
+    monitor_with(args, data_dir, variables)
+}
+
+/// Runs `monitor` with these arguments and variables, over a data folder.
+pub(crate) fn monitor_with(
+    args: &[&str],
+    data_dir: &Path,
+    variables: impl IntoIterator<Item = (&'static str, String)>,
+) -> Said {
     let mut command = Command::new(support::monitor());
     command
         .env_clear()
         .args(args)
         .arg("--data-dir")
-        .arg(data_dir);
-    for (name, value) in database.iter().flat_map(|database| database.owner_env()) {
-        command.env(name, value);
-    }
+        .arg(data_dir)
+        .envs(variables);
     let output = command.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Said {
