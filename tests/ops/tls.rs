@@ -6,6 +6,7 @@ use std::sync::Arc;
 use support::backend::{Backend, verdict};
 use support::eventually;
 use support::fault::free_port;
+use support::http::Conn;
 use support::line::order;
 use support::request::{EMBEDDINGS, HELLO, Request};
 use support::server::Peer;
@@ -115,6 +116,30 @@ fn the_analysis_listener_offers_what_it_speaks() {
     let _stack = stack.analysis_by_yaml(port).start();
     let (mut conn, chosen) = identity.connect(local(port), &["h2", "http/1.1"]);
     assert_eq!(chosen.as_deref(), Some("http/1.1"));
+    conn.send(&Request::get("/openapi.json").bytes());
+    assert_eq!(conn.head().status(), 200);
+}
+
+#[test]
+fn a_request_in_clear_text_to_the_analysis_apis_tls_port_is_answered_in_clear_text() {
+    let (identity, files, port) = (Identity::new(), Files::new(), free_port());
+    let (cert, key) = files.put("server", &identity);
+    let stack = Stack::all_with_printed_key().yaml(&format!(
+        "analysis:\n  listen: {{address: \"127.0.0.1:{port}\", tls: {{cert: \"{cert}\", key: \"{key}\"}}}}"
+    ));
+    let _stack = stack.analysis_by_yaml(port).start();
+    for request in [
+        Request::get("/openapi.json"),
+        Request::post("/process_request/", r#"{"message": "a private text"}"#),
+    ] {
+        let mut client = Conn::open(local(port));
+        client.send(&request.bytes());
+        let answer = client.response();
+        assert_eq!(answer.status(), 400);
+        assert!(answer.text().contains("use https"), "{}", answer.text());
+        assert!(client.is_closed());
+    }
+    let (mut conn, _) = identity.connect(local(port), &["http/1.1"]);
     conn.send(&Request::get("/openapi.json").bytes());
     assert_eq!(conn.head().status(), 200);
 }
