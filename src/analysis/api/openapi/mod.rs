@@ -117,6 +117,16 @@ struct Api;
 #[expect(dead_code, reason = "the web UI answers it")]
 fn home() {}
 
+/// The paths of the specification (§4.3, §4.4).
+const SPECIFIED: [&str; 4] = [
+    "/process_request",
+    "/process_response",
+    "/process_request/override",
+    "/process_response/override",
+];
+/// What the description of an operation below any other path ends with.
+const ADDITION: &str = "An addition to the specification.";
+
 struct Finish;
 
 impl Modify for Finish {
@@ -131,6 +141,12 @@ impl Modify for Finish {
         components
             .schemas
             .insert("ErrorType".to_owned(), kinds.into());
+        let additions = document.paths.paths.iter_mut();
+        let additions = additions.filter(|(path, _)| !SPECIFIED.contains(&path.as_str()));
+        for operation in additions.flat_map(|(_, item)| finish::operations(item)) {
+            let description = operation.description.get_or_insert_default();
+            *description = format!("{} {ADDITION}", description.trim_end());
+        }
         let paths = document.paths.paths.values_mut();
         let mut bodies = Vec::new();
         for operation in paths.flat_map(finish::operations) {

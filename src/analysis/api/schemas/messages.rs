@@ -122,8 +122,8 @@ struct InlineCustomPolicies {
 /// Files, as multipart/form-data.
 #[derive(ToSchema)]
 pub(crate) struct AttachedFiles {
-    /// One field per file, with its name and type.
-    #[schema(min_items = 1, value_type = Vec<String>, format = Binary)]
+    /// One field per file, with its name and type; at least one, else 422.
+    #[schema(value_type = Vec<String>, format = Binary)]
     attached_files: Vec<Vec<u8>>,
 }
 
