@@ -8,6 +8,7 @@
 # a program of another version. The package goes to FOLDER, by default target/debian. Needs cargo, a C compiler,
 # binutils, Python 3 and dpkg-deb; for a foreign program also binutils of its architecture, qemu-user-static and
 # its C library (Debian: binutils-aarch64-linux-gnu, libc6-arm64-cross). It says which package is missing.
+# DEB_MAINTAINER ("NAME <ADDRESS>") and DEB_HOMEPAGE name who answers for the package and where it is described.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . packaging/program.sh
@@ -137,9 +138,10 @@ Description: gateway and analysis backend for calls of language models
  and stored. With it come the analysis API and its web pages, units for
  systemd, a dashboard and alert rules.
 END
+  [ -z "${DEB_HOMEPAGE:-}" ] || echo "Homepage: $DEB_HOMEPAGE" >>"$root/DEBIAN/control"
 }
 
-maintainer="Monitor Gateway maintainers <maintainers@monitor-gateway.invalid>"
+maintainer="${DEB_MAINTAINER:-Monitor Gateway maintainers <maintainers@monitor-gateway.invalid>}"
 mkdir "$root/DEBIAN"
 program_and_what_it_prints
 configuration

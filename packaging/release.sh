@@ -5,14 +5,16 @@
 #
 # For each architecture (by default both) it cross-builds the program for glibc 2.28 and newer, and says how long
 # that took; a PROGRAM is one that is built already. Into FOLDER, by default target/release-files, go
+#   monitor_gateway_client-VERSION-py3-none-any.whl      the Python package (packaging/clients/build.sh)
+#   monitor-gateway-client-VERSION.tgz                   the npm package
 #   monitor-gateway_VERSION_ARCHITECTURE.deb             the Debian package (packaging/deb.sh)
 #   monitor-gateway-VERSION-linux-ARCHITECTURE.tar.gz    program, configuration, units, documentation, licenses
 #   monitor-gateway-VERSION-linux-ARCHITECTURE.cdx.json  the bill of materials (CycloneDX)
 #   monitor.rb        a Homebrew formula, if URL says from where the archives will be downloaded
 #   SHA256SUMS        checksums of all of these
 #   SHA256SUMS.asc    their signature, if KEY names an OpenPGP key (packaging/sign.sh)
-# and the files of a release that was there go. It needs what packaging/deb.sh needs, installs what is missing where
-# it is root, and says which package is missing where it is not. The same programs give the same files.
+# and the files of a release that was there go. It needs what packaging/deb.sh and packaging/clients/build.sh need,
+# installs missing Debian packages where it is root, and says what is missing. The same programs give the same files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . packaging/program.sh
@@ -86,8 +88,10 @@ formula() {
   rm "$folder/work.sections"
 }
 
+# Before hours of building.
+needs_client_tools
 mkdir -p "$folder"
-rm -rf "$folder/$name"[-_]* "$folder/monitor.rb" "$folder"/SHA256SUMS*
+rm -rf "$folder/$name"[-_]* "$folder/${name//-/_}"_client-* "$folder/monitor.rb" "$folder"/SHA256SUMS*
 trap 'rm -rf "$folder"/work.*' EXIT
 architectures=()
 for wanted in "$@"; do
@@ -100,8 +104,10 @@ for wanted in "$@"; do
   archive "$architecture" "$package"
   architectures+=("$architecture")
 done
+# Every architecture has the same API, so one of the programs is enough.
+packaging/clients/build.sh "$program" "$folder" >/dev/null
 [ -z "$url" ] || formula "${architectures[@]}"
-files=("$folder/$name"[-_]*)
+files=("$folder/$name"[-_]* "$folder/${name//-/_}"_client-*)
 [ -z "$url" ] || files+=("$folder/monitor.rb")
 if [ -n "$key" ]; then
   packaging/sign.sh "$key" "${files[@]}" >/dev/null

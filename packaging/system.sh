@@ -27,6 +27,20 @@ install_package() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
 }
 
+# Ends unless everything is there that makes the packages of packaging/clients.
+needs_client_tools() {
+  local tool missing=()
+  for tool in python3 npm datamodel-codegen openapi-typescript; do
+    command -v "$tool" >/dev/null || missing+=("$tool")
+  done
+  python3 -c 'import flit_core' 2>/dev/null || missing+=(flit_core)
+  [ ${#missing[@]} = 0 ] || {
+    echo "missing: ${missing[*]}; tests/run.sh installs them into target/test-env: add contract-python/bin and" \
+      "contract-node/node_modules/.bin there to PATH" >&2
+    exit 1
+  }
+}
+
 # Where the kernel keeps what runs programs of other machines.
 binfmt=/proc/sys/fs/binfmt_misc
 emulated=""

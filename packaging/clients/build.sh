@@ -8,7 +8,10 @@
 # and Node.js with npm and openapi-typescript, in PATH; tests/run.sh installs them into target/test-env.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. packaging/program.sh
+. packaging/system.sh
 
+needs_client_tools
 if [ $# -lt 1 ]; then
   cargo build --locked --bin monitor
 fi
@@ -26,7 +29,7 @@ for package in python npm; do
   cp LICENSE packaging/clients/NOTICE "$work/$package"
 done
 
-"$program" openapi --analysis >"$work/openapi.json"
+run_program "$program" openapi --analysis >"$work/openapi.json"
 python3 packaging/clients/operations.py "$work/openapi.json" "$work/calls.json" \
   "$module/operations.py" "$work/npm/operations.js"
 datamodel-codegen --input "$work/calls.json" --input-file-type openapi --output "$module/types.py" \

@@ -1,7 +1,6 @@
 //! The tools of others that read the documents: packages of Python and npm, which `run.sh` installs from the lists
 //! beside this file.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub(crate) fn documents() -> Arc<Folder> {
 /// A command in the environment of the tools.
 pub(crate) fn tool(name: &str) -> Command {
     let mut command = Command::new(name);
-    command.env("PATH", path());
+    command.env("PATH", support::contract_path());
     // The linter neither reports its use nor looks for newer versions.
     command.env("REDOCLY_TELEMETRY", "off");
     command.env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
@@ -54,19 +53,6 @@ pub(crate) fn go() -> Command {
 
 fn python() -> PathBuf {
     support::tool("MONITOR_TEST_CONTRACT_PYTHON").into()
-}
-
-/// The programs of both environments before those of the system.
-fn path() -> OsString {
-    let programs = [
-        python().parent().unwrap().to_owned(),
-        node_folder().join("node_modules/.bin"),
-    ];
-    let system = std::env::var_os("PATH").unwrap_or_default();
-    let all = programs
-        .into_iter()
-        .chain(std::env::split_paths(&system).collect::<Vec<_>>());
-    std::env::join_paths(all).unwrap()
 }
 
 fn node_folder() -> PathBuf {

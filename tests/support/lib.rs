@@ -76,6 +76,20 @@ pub fn tool(variable: &str) -> String {
     })
 }
 
+/// `PATH` with the tools of the contract tests before those of the system: of Python, then of Node.js.
+///
+/// # Panics
+/// Where the variables of both are not set.
+#[track_caller]
+pub fn contract_path() -> std::ffi::OsString {
+    let python = std::path::PathBuf::from(tool("MONITOR_TEST_CONTRACT_PYTHON"));
+    let node = std::path::PathBuf::from(tool("MONITOR_TEST_CONTRACT_NODE_DIR"));
+    let own = [python.with_file_name(""), node.join("node_modules/.bin")];
+    let system = std::env::var_os("PATH").unwrap_or_default();
+    let system: Vec<_> = std::env::split_paths(&system).collect();
+    std::env::join_paths(own.into_iter().chain(system)).unwrap()
+}
+
 /// The program under test, which cargo puts beside the tests.
 pub fn monitor() -> std::path::PathBuf {
     let test = std::env::current_exe().unwrap();

@@ -16,6 +16,12 @@ fn package(folder: &Path, environment: &[(&str, &str)]) -> PathBuf {
     PathBuf::from(run(&mut command).trim())
 }
 
+/// One field of a package's description; empty if it has none.
+fn field(package: &Path, name: &str) -> String {
+    let asked = run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
+    asked.trim().to_owned()
+}
+
 /// A built package and what is in it.
 pub(crate) struct Deb {
     file: PathBuf,
@@ -58,8 +64,7 @@ impl Deb {
 
     /// One field of its description.
     pub(crate) fn field(&self, name: &str) -> String {
-        let asked = run(Command::new("dpkg-deb").arg("-f").arg(&self.file).arg(name));
-        asked.trim().to_owned()
+        field(&self.file, name)
     }
 
     /// One of the files for the package manager.
@@ -112,4 +117,28 @@ fn the_packaged_program_names_its_crates_where_scanners_look() {
     let known =
         |place: &serde_json::Value| packages.get(place.as_u64().unwrap() as usize).is_some();
     assert!(root["dependencies"].as_array().unwrap().iter().all(known));
+}
+
+#[test]
+#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
+fn a_package_names_its_maintainer_and_its_homepage_where_the_builder_does() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deb-named");
+    let maintainer = "Operators <operators@example.org>";
+    let homepage = "https://example.org/monitor?a&b";
+    let named = [("DEB_MAINTAINER", maintainer), ("DEB_HOMEPAGE", homepage)];
+    let file = package(&folder, &named);
+    assert_eq!(field(&file, "Maintainer"), maintainer);
+    assert_eq!(field(&file, "Homepage"), homepage);
+    let description = field(&file, "Description");
+    assert_eq!(description, Deb::built().field("Description"));
+    let contents = folder.join("contents");
+    run(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&contents));
+    let changelog = contents.join("usr/share/doc/monitor-gateway/changelog.gz");
+    let changelog = run(Command::new("gzip").arg("-dc").arg(changelog));
+    assert!(
+        changelog.contains(&format!(" -- {maintainer}  ")),
+        "{changelog}"
+    );
+    assert_eq!(Deb::built().field("Homepage"), "");
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -2,12 +2,23 @@
 //! cross-built program runs is for the script itself and for `packaging/try-deb.sh` to show (docs/development.md).
 
 use super::{read, run};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use zip::ZipArchive;
 
 const URL: &str = "https://downloads.example/monitor";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The names of the client packages of a version.
+fn wheel(version: &str) -> String {
+    format!("monitor_gateway_client-{version}-py3-none-any.whl")
+}
+
+fn npm(version: &str) -> String {
+    format!("monitor-gateway-client-{version}.tgz")
+}
 
 struct Release {
     folder: PathBuf,
@@ -37,6 +48,7 @@ impl Release {
         command.args(["--url", URL, "--folder"]).arg(folder);
         command.arg(env!("CARGO_BIN_EXE_monitor"));
         command.envs([("DEB_COMPRESSION", "none"), ("TAR_COMPRESSION", "1")]);
+        command.env("PATH", support::contract_path());
         run(&mut command);
     }
 
@@ -70,7 +82,7 @@ impl Release {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
 fn the_checksums_of_a_release_name_every_file_of_it() {
     let release = Release::made();
     let mut check = Command::new("sha256sum");
@@ -89,13 +101,15 @@ fn the_checksums_of_a_release_name_every_file_of_it() {
         format!("{}.tar.gz", release.name()),
         format!("{}.cdx.json", release.name()),
         "monitor.rb".to_owned(),
+        wheel(VERSION),
+        npm(VERSION),
     ] {
         assert!(checked.contains(&format!("{name}: OK\n")), "{name}");
     }
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
 fn the_archive_runs_where_it_is_unpacked() {
     let release = Release::made();
     let root = release.unpacked("runs");
@@ -130,28 +144,33 @@ fn the_archive_runs_where_it_is_unpacked() {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
-fn the_same_program_makes_the_same_archive_and_formula() {
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
+fn the_same_program_makes_the_same_archives_packages_and_formula() {
     let release = Release::made();
     let again = Path::new(env!("CARGO_TARGET_TMPDIR")).join("release-again");
     // A release takes the place of one that is there.
     std::fs::create_dir_all(&again).unwrap();
-    std::fs::write(again.join("monitor-gateway-0.1.0-linux-amd64.tar.gz"), "").unwrap();
+    let of_before = [
+        "monitor-gateway-0.1.0-linux-amd64.tar.gz".to_owned(),
+        wheel("0.1.0"),
+        npm("0.1.0"),
+    ];
+    for name in &of_before {
+        std::fs::write(again.join(name), "").unwrap();
+    }
     std::fs::write(again.join("notes.txt"), "kept").unwrap();
     Release::make(&again);
     let sums = |folder: &Path| std::fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
     assert_eq!(sums(&again), sums(&release.folder));
-    assert!(
-        !again
-            .join("monitor-gateway-0.1.0-linux-amd64.tar.gz")
-            .exists()
-    );
+    for name in of_before {
+        assert!(!again.join(&name).exists(), "{name}");
+    }
     assert!(again.join("notes.txt").exists());
     std::fs::remove_dir_all(again).unwrap();
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
 fn the_formula_names_the_archive_its_checksum_and_files_that_are_in_it() {
     let release = Release::made();
     let formula = std::fs::read_to_string(release.path("monitor.rb")).unwrap();
@@ -195,7 +214,7 @@ fn blocks(page: &str, heading: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs dpkg-deb, readelf, objcopy and strip"]
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
 fn the_page_checks_and_unpacks_the_archive_as_it_is() {
     let release = Release::made();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("release-page");
@@ -222,4 +241,31 @@ fn the_page_checks_and_unpacks_the_archive_as_it_is() {
     );
     assert!(printed.contains(&format!("monitor {VERSION}")), "{printed}");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+#[ignore = "needs dpkg-deb, readelf, objcopy, strip and the tools of the client packages"]
+fn the_client_packages_are_those_of_the_page_and_have_every_operation_of_the_program() {
+    let release = Release::made();
+    let page = blocks("docs/install.md", "Client packages");
+    for name in [wheel(VERSION), npm(VERSION)] {
+        assert!(
+            page.contains(&format!("install ./{name}\n")),
+            "{name}: {page}"
+        );
+    }
+    let python = File::open(release.path(&wheel(VERSION))).unwrap();
+    let mut python = ZipArchive::new(python).unwrap();
+    let python = python.by_name("monitor_gateway_client/operations.py");
+    let python = std::io::read_to_string(python.unwrap()).unwrap();
+    let mut unpack = Command::new("tar");
+    unpack.arg("-xzOf").arg(release.path(&npm(VERSION)));
+    let node = run(unpack.arg("package/operations.js"));
+    let mut openapi = Command::new(env!("CARGO_BIN_EXE_monitor"));
+    let document = run(openapi.args(["openapi", "--analysis"]));
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    for path in paths.keys().filter(|path| *path != "/") {
+        assert!(python.contains(path) && node.contains(path), "{path}");
+    }
 }
