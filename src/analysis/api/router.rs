@@ -13,7 +13,7 @@ use axum::http::{StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use monitor_model::{GATEWAY_HEADER, GatewayReport};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The API. Every path also with its trailing slash and under `/api`.
 pub fn router(services: Arc<Services>, cors: CorsSettings) -> Router {
@@ -37,8 +37,9 @@ pub fn router(services: Arc<Services>, cors: CorsSettings) -> Router {
 
 /// Says what was probably meant. Paths are the same for everybody, so it needs no token.
 async fn unknown_path(uri: Uri) -> ApiError {
-    let known = routes().into_iter().map(|(path, _)| path);
-    match meant_path::nearest(uri.path(), known) {
+    static KNOWN: LazyLock<Vec<&str>> =
+        LazyLock::new(|| routes().into_iter().map(|(path, _)| path).collect());
+    match meant_path::nearest(uri.path(), KNOWN.iter().copied()) {
         None if ModelPath::meant_by(uri.path()).is_some() => ApiError::ModelPath,
         meant => ApiError::UnknownPath(meant),
     }

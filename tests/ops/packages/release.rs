@@ -43,13 +43,18 @@ impl Release {
     }
 
     fn make(folder: &Path) {
+        let mut command = Self::script(folder);
+        command.envs([("DEB_COMPRESSION", "none"), ("TAR_COMPRESSION", "1")]);
+        command.env("PATH", support::contract_path());
+        run(&mut command);
+    }
+
+    fn script(folder: &Path) -> Command {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/release.sh");
         let mut command = Command::new(script);
         command.args(["--url", URL, "--folder"]).arg(folder);
         command.arg(env!("CARGO_BIN_EXE_monitor"));
-        command.envs([("DEB_COMPRESSION", "none"), ("TAR_COMPRESSION", "1")]);
-        command.env("PATH", support::contract_path());
-        run(&mut command);
+        command
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -268,4 +273,19 @@ fn the_client_packages_are_those_of_the_page_and_have_every_operation_of_the_pro
     for path in paths.keys().filter(|path| *path != "/") {
         assert!(python.contains(path) && node.contains(path), "{path}");
     }
+}
+
+#[test]
+fn a_release_without_the_tools_of_the_client_packages_ends_before_it_builds_anything() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("release-without-tools");
+    let mut command = Release::script(&folder);
+    let output = command.env("PATH", "/usr/bin:/bin").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(
+        said.contains("missing: ") && said.contains("tests/run.sh"),
+        "{said}"
+    );
+    assert!(said.contains("datamodel-codegen"), "{said}");
+    assert!(!folder.exists());
 }
