@@ -45,16 +45,29 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// The result of each of `count` records. A record whose line is missing or unreadable may or may not
-/// have been stored, and is sent again.
-pub(super) fn results(body: &[u8], count: usize) -> Vec<BatchResult> {
-    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let mut lines = lines.filter(|line| !line.is_empty());
-    (0..count).map(|_| result(lines.next())).collect()
+/// The result of each record. A record whose line is missing or unreadable may or may not have been stored, and is
+/// sent again. The id is read for a record with files only.
+pub(super) fn results(body: &[u8], records: &[&Record]) -> Vec<BatchResult> {
+    let mut lines = body
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let result = |record: &&Record| match lines.next() {
+        Some(line) if record.files.is_none() && is_stored(line) => Ok(None),
+        line => result(line),
+    };
+    records.iter().map(result).collect()
+}
+
+/// Whether a line that is whole begins with a status that says so. Most lines do, and a verdict is long.
+fn is_stored(line: &[u8]) -> bool {
+    let status = line.strip_prefix(br#"{"status":2"#);
+    status.is_some_and(|rest| {
+        matches!(rest, [b'0'..=b'9', b'0'..=b'9', b',' | b'}', ..]) && rest.ends_with(b"}\n")
+    })
 }
 
 fn result(line: Option<&[u8]>) -> BatchResult {
-    let verdict = line.and_then(|line| serde_json::from_slice::<Verdict>(line).ok());
+    let verdict = line.and_then(|line| serde_json::from_slice::<Verdict>(line.trim_ascii()).ok());
     match verdict {
         Some(Verdict {
             status: 200..=299,
@@ -71,7 +84,7 @@ fn result(line: Option<&[u8]>) -> BatchResult {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::backend::RecordContext;
+    use crate::backend::{FileList, RecordContext};
     use monitor_model::{ExchangeId, Secret};
     use std::sync::Arc;
 
@@ -118,12 +131,54 @@ mod tests {
     #[test]
     fn each_line_stands_for_its_own_record() {
         let answer = b"{\"status\":200,\"body\":{}}\n\n{\"status\":422,\"body\":{}}\nnonsense\n{\"status\":503}\n{\"status\":403}\n";
-        let results = results(answer, 6);
+        let record = record("a", "b");
+        let results = results(answer, &[&record; 6]);
         assert!(results[0].is_ok());
         assert!(matches!(results[1], Err(AnalyzerError::Refused(422))));
         for again in [2, 3, 5] {
             assert!(matches!(results[again], Err(AnalyzerError::Unavailable(_))));
         }
         assert!(matches!(results[4], Err(AnalyzerError::KeyRefused(403))));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_is_read_to_its_end() {
+        let record = record("a", "b");
+        let is_ok = |line: &[u8]| results(line, &[&record])[0].is_ok();
+        for line in [
+            &b"{\"status\":200}\n"[..],
+            b"{\"status\":207,\"body\":{}}\n",
+            b"{\"status\":200,\"body\":{}}",
+            b" {\"body\":{},\"status\":200}\r\n",
+        ] {
+            assert!(is_ok(line), "{}", String::from_utf8_lossy(line));
+        }
+        for line in [
+            &b"{\"status\":200,\"body\":{}"[..],
+            b"{\"status\":200,\"body\":{\n",
+            b"{\"status\":2000}\n",
+            b"{\"status\":20}\n",
+            b"{\"status\":302}\n",
+            b"",
+        ] {
+            assert!(!is_ok(line), "{}", String::from_utf8_lossy(line));
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_record_with_files_is_read() {
+        let id = RecordId(uuid::Uuid::from_u128(7));
+        let line = format!(
+            "{{\"status\":200,\"body\":{{\"request_id\":\"{}\"}}}}\n",
+            id.0
+        );
+        let mut with_files = record("a", "b");
+        with_files.files = Some(Arc::new(FileList {
+            headers: Vec::new(),
+            request_id: String::new(),
+            record: None,
+        }));
+        let found = results(line.as_bytes(), &[&with_files]);
+        assert_eq!(*found[0].as_ref().unwrap(), Some(id));
     }
 }

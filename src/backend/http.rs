@@ -280,7 +280,7 @@ impl Analyzer for HttpAnalyzer {
         let answer = answer.await.ok()?;
         let body = answer.body.as_ref().ok()?;
         if answer.status.is_success() {
-            return Some(batch::results(body, records.len()));
+            return Some(batch::results(body, records));
         }
         // A batch that is refused as a whole, for its key or its size, is sent again record by record.
         self.takes_batches

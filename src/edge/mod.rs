@@ -9,6 +9,6 @@ mod content_coding;
 pub(crate) mod cors;
 pub(crate) mod meant_path;
 
-pub(crate) use charset::names_another_charset;
+pub(crate) use charset::{is_common_type, names_another_charset};
 pub(crate) use client::{client, is_encrypted};
 pub(crate) use content_coding::{Coding, Decoding, Undecodable, UnknownCoding};

@@ -2,8 +2,8 @@
 //! declared and forwards the declaration, so a model server that follows it would read another body.
 
 use crate::edge::{self, UnknownCoding};
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
 
 /// What is declared, but not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,8 @@ const FORMS: [&str; 2] = ["x-www-form-urlencoded", "multipart/"];
 /// # Errors
 /// [`Unsupported::Form`] or [`Unsupported::Charset`], for the first value that names one.
 pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
-    for value in headers.get_all(CONTENT_TYPE) {
+    let uncommon = |value: &&HeaderValue| !edge::is_common_type(value);
+    for value in headers.get_all(CONTENT_TYPE).iter().filter(uncommon) {
         let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
         if FORMS.iter().any(|form| value.contains(form)) {
             return Err(Unsupported::Form);
@@ -46,7 +47,6 @@ pub(crate) fn check_type(headers: &HeaderMap) -> Result<(), Unsupported> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     fn headers(value: &str) -> HeaderMap {
         let value = HeaderValue::from_str(value).unwrap();

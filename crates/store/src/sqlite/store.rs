@@ -38,6 +38,10 @@ const FACTS: &str = "
 
 pub(super) const SCHEMA: &str = "SELECT max(version) FROM schema_version";
 
+/// Where a statement of several rows keeps what it would undo after an error; by default each makes a file. Not while a
+/// migration sorts whole tables.
+const TEMP_STORE: &str = "PRAGMA temp_store = MEMORY";
+
 /// Everything that the analysis server stores, in one SQLite file.
 pub struct SqliteStore {
     pub(super) readers: SqlitePool,
@@ -68,9 +72,11 @@ impl SqliteStore {
         let writing = writing(options.clone());
         let connection = writing.connect().await;
         let connection = connection.map_err(|error| failed(error.to_string()))?;
-        let (connection, migrated) = migrated(connection).await?;
+        let (mut connection, migrated) = migrated(connection).await?;
+        sqlx::raw_sql(TEMP_STORE).execute(&mut connection).await?;
         priority::lower_writer_priority();
-        let writing = WritingConnection::new(connection, writing.foreign_keys(true)).await?;
+        let writing = writing.foreign_keys(true).pragma("temp_store", "MEMORY");
+        let writing = WritingConnection::new(connection, writing).await?;
         Ok(Self {
             readers: readers(options),
             migrated,

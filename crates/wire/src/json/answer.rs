@@ -30,7 +30,7 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let scan = scan(body).ok()?;
     let mut texts = AnswerTexts::default();
     for choices in scan.members_in_any_case(body, "choices") {
-        for choice in View::new(body, choices.value).elements() {
+        for choice in scan.view(body, choices.value).elements() {
             texts.push(JoinedText::of_choice(choice));
         }
     }
@@ -55,7 +55,7 @@ pub fn answer_end(body: &[u8], most: usize) -> AnswerEnd {
     let text = |view: View<'_>| view.text().map(|text| text.into_owned());
     let id = scan.members_named(body, "id").last();
     let choices = scan.members_named(body, "choices").last();
-    let choices = choices.map(|choices| View::new(body, choices.value).elements());
+    let choices = choices.map(|choices| scan.view(body, choices.value).elements());
     let reasons = choices.into_iter().flatten();
     let reasons = reasons.filter_map(|choice| text(choice.named("finish_reason").last()?));
     AnswerEnd {
@@ -86,7 +86,7 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
         });
     };
     let choices = scan.members_in_any_case(body, "choices");
-    let choices = choices.flat_map(|choices| View::new(body, choices.value).elements());
+    let choices = choices.flat_map(|choices| scan.view(body, choices.value).elements());
     for message in choices.flat_map(|choice| choice.named_in_any_case("message")) {
         for name in ["content", "refusal", "reasoning", "reasoning_content"] {
             take(message, name, false);

@@ -107,7 +107,7 @@ fn special_in(word: [u8; 8]) -> Option<usize> {
 pub fn unescape(token: &[u8]) -> Cow<'_, str> {
     let inner = token.strip_prefix(b"\"").unwrap_or(token);
     let inner = inner.strip_suffix(b"\"").unwrap_or(inner);
-    let Ok(inner) = std::str::from_utf8(inner) else {
+    let Ok(inner) = simdutf8::basic::from_utf8(inner) else {
         return Cow::Owned(decode(&String::from_utf8_lossy(inner)));
     };
     match memchr::memchr(b'\\', inner.as_bytes()) {
