@@ -71,6 +71,34 @@ fn somebody_signs_in_by_the_provider_and_has_the_role_of_their_groups_each_time_
 }
 
 #[test]
+fn a_text_as_the_claim_of_roles_is_one_group_and_only_scopes_are_several() {
+    let at = |claim: &str| {
+        world(&format!(
+            ", role_claim: {claim}, roles: {{administrator: admins, analyst: \"the analysts\"}}"
+        ))
+    };
+    let (provider, stack) = at("group");
+    let mut visitor = Visitor::new(stack.analysis_addr);
+    for (group, status) in [
+        ("x admins", 403),
+        ("admins x", 403),
+        (" admins", 403),
+        ("the analysts", 200),
+        ("admins", 200),
+    ] {
+        let claims = json!({"group": group});
+        let comes = comes(&provider, &mut visitor, claims).0;
+        assert_eq!(comes, status, "{group:?}");
+    }
+    let (provider, stack) = at("scope");
+    let mut visitor = Visitor::new(stack.analysis_addr);
+    let claims = json!({"scope": "openid admins"});
+    assert_eq!(comes(&provider, &mut visitor, claims).0, 200);
+    let claims = json!({"scope": "openid other"});
+    assert_eq!(comes(&provider, &mut visitor, claims).0, 403);
+}
+
+#[test]
 #[ignore = "needs Chromium"]
 fn in_a_browser_the_way_back_ends_signed_in_at_the_page_that_was_asked_for() {
     let (provider, stack) = world(", default_role: analyst");
@@ -199,6 +227,14 @@ fn an_account_is_found_by_a_verified_address_alone_and_never_taken_over() {
         (json!({"email": "ann@corp.example"}), "no account for you"),
         (
             json!({"email": "ann@corp.example", "email_verified": false}),
+            "no account for you",
+        ),
+        (
+            json!({"email": "ann@corp.example", "email_verified": "true"}),
+            "no account for you",
+        ),
+        (
+            json!({"email": "ann@corp.example", "email_verified": 1}),
             "no account for you",
         ),
         (

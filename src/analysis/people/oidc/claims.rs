@@ -10,6 +10,8 @@ use subtle::ConstantTimeEq;
 const LEEWAY_S: i64 = 60;
 /// The longest subject, in bytes (Core 2).
 const LONGEST_SUBJECT: usize = 255;
+/// The claim whose string is a list.
+const SCOPE: &str = "scope";
 
 /// A person whom the provider has authenticated.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,11 +47,8 @@ pub(super) fn person(
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let subject = text("sub").filter(|sub| (1..=LONGEST_SUBJECT).contains(&sub.len()));
     let subject = subject.ok_or(OidcError::Token("has no usable subject"))?;
-    let is_verified = match claims.get("email_verified") {
-        Some(Value::Bool(is_verified)) => *is_verified,
-        Some(Value::String(word)) => word == "true",
-        _ => false,
-    };
+    // A boolean in Core 5.1: a provider that sends a word may mean anything by it.
+    let is_verified = claims.get("email_verified") == Some(&Value::Bool(true));
     let email = text("email").filter(|email| is_verified && is_plain_address(email));
     let email = email.map(str::to_lowercase);
     Ok(Person {
@@ -126,7 +125,9 @@ fn role(claims: &Value, settings: &OidcSettings) -> Option<SignInRole> {
     let whole = claims.get(path);
     let found = whole.or_else(|| path.split('.').try_fold(claims, |at, name| at.get(name)));
     let words: Vec<&str> = match found? {
-        Value::String(words) => words.split_whitespace().chain([words.as_str()]).collect(),
+        // The one claim that is a list by its definition (RFC 8693 4.2); the name of a group may have blanks.
+        Value::String(scopes) if path == SCOPE => scopes.split(' ').collect(),
+        Value::String(word) => vec![word],
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
