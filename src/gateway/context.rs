@@ -31,6 +31,8 @@ pub struct CallContext {
     pub(crate) access_key: Option<Secret>,
     /// Whose share of the gateway's memory and turns the call takes.
     pub(crate) tenant: Tenant,
+    /// Whether a backend has accepted the access key.
+    pub(crate) is_key_accepted: bool,
     /// The application that the call counts for.
     pub(crate) counts_for: CountsFor,
     /// Transparent routes: addresses of the current server that were tried.
@@ -78,6 +80,7 @@ impl CallContext {
             detail: None,
             access_key: None,
             tenant: Tenant::default(),
+            is_key_accepted: false,
             counts_for: CountsFor::Named,
             attempts: 0,
             server: None,
@@ -124,7 +127,7 @@ impl CallContext {
     /// Counts the finished call and writes its access line and spans.
     pub(crate) fn finish(&mut self, bytes_in: usize, bytes_sent: usize) {
         let trace = self.trace.take();
-        let call = CallEnded {
+        let mut call = CallEnded {
             route: self.route,
             outcome: self.outcome,
             status: self.status,
@@ -132,7 +135,10 @@ impl CallContext {
             bytes_sent,
             times: self.clock.times(),
             detail: self.detail,
+            is_key_accepted: self.is_key_accepted,
         };
+        // Where nobody else looks at keys, a model server accepts the caller by its answer.
+        call.is_key_accepted |= self.snapshot.analyzer.is_none() && call.is_answered();
         call.count(&self.metrics);
         let access = &self.snapshot.access;
         let Some(trace) = trace else {

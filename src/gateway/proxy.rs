@@ -112,7 +112,8 @@ impl Gateway {
                 }
             }
         }
-        match ctx.snapshot.known_holders.contains(ctx.tenant.holder) {
+        ctx.is_key_accepted = ctx.snapshot.known_holders.contains(ctx.tenant.holder);
+        match ctx.is_key_accepted {
             true => {
                 head_memory::count_for_key(session, ctx);
                 client_places::count_for_key(ctx.tenant.holder);

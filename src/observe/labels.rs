@@ -202,7 +202,7 @@ label!(
     Exhausted {
         /// Memory for bodies, limits.buffered_bytes.
         Memory => "memory",
-        /// Memory for the long request heads of one client address, limits.client_bytes.
+        /// Memory for one client address without an accepted access key, limits.client_bytes.
         ClientMemory => "client_memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",
@@ -394,8 +394,10 @@ label!(
         Program => "program",
         /// Lines of a library that log.level names.
         Library => "library",
-        /// Short lines of calls that no model server answered, such as those without an access key.
+        /// Short lines of calls that no model server answered, or whose access key no backend has accepted.
         Access => "access",
+        /// Lines of the access log about calls whose access key no backend has accepted.
+        AccessLog => "access_log",
     }
 );
 label!(

@@ -2,9 +2,10 @@
 //! by causing lines, whoever writes them. Lines beyond the bound are counted, and a line now and then reports
 //! how many.
 //!
-//! One budget for all lines. Less important ones leave a part of it to those above them: a flood of refused
-//! calls cannot suppress a warning, nor warnings an error. Lines about the log itself are not bounded here;
-//! they have a rate of their own.
+//! One budget for all lines on standard error. Less important ones leave a part of it to those above them: a flood of
+//! refused calls cannot suppress a warning, nor warnings an error. Lines about the log itself are not bounded here;
+//! they have a rate of their own. The access log has a second budget of the same size for the lines that anybody can
+//! cause, since it may be another file.
 //!
 //! A token bucket of its own: the size of a line is known only once it is formatted, so it is charged afterward and may
 //! overdraw the bucket.
@@ -26,10 +27,12 @@ const NOTICE: Duration = Duration::from_secs(10);
 pub(super) static LOG_BUDGET: LazyLock<LogBudget> = LazyLock::new(LogBudget::new);
 
 pub(super) struct LogBudget {
-    bucket: Mutex<Bucket>,
+    log: Mutex<Bucket>,
+    access_log: Mutex<Bucket>,
     /// Lines that no metric has counted yet, by [`LogSource`].
     suppressed: [AtomicU64; LogSource::ALL.len()],
     notice: Throttle,
+    access_log_notice: Throttle,
 }
 
 /// A token bucket of bytes.
@@ -43,41 +46,52 @@ struct Bucket {
 impl LogBudget {
     fn new() -> Self {
         Self {
-            bucket: Mutex::new(Bucket {
-                bytes_per_second: 0.0,
-                left: 0.0,
-                refilled: Instant::now(),
-            }),
+            log: Mutex::new(Bucket::empty()),
+            access_log: Mutex::new(Bucket::empty()),
             suppressed: Default::default(),
             notice: Throttle::every(NOTICE),
+            access_log_notice: Throttle::every(NOTICE),
         }
     }
 
-    /// Puts another rate in force, with a full budget.
+    /// Puts another rate in force, with full budgets.
     pub(super) fn set(&self, bytes_per_second: u64) {
-        self.lock().set(bytes_per_second, Instant::now());
+        for source in [LogSource::Program, LogSource::AccessLog] {
+            self.bucket(source).set(bytes_per_second, Instant::now());
+        }
     }
 
     /// Whether a line may be written. One that may not is counted.
     pub(super) fn try_admit(&self, source: LogSource, level: Level) -> bool {
         let is_admitted = self
-            .lock()
+            .bucket(source)
             .try_admit(reserve(source, level), Instant::now());
         if !is_admitted {
             self.suppressed[source as usize].fetch_add(1, Ordering::Relaxed);
-            if let Some(count) = self.notice.pass() {
-                warn!(
-                    target: "log",
-                    "log lines suppressed: they exceed log.bytes_per_second ({count} since the last line)"
-                );
-            }
+            self.give_notice(source);
         }
         is_admitted
     }
 
+    fn give_notice(&self, source: LogSource) {
+        let (notice, what) = match source {
+            LogSource::AccessLog => (
+                &self.access_log_notice,
+                "lines of the access log suppressed: those of callers whose access key no backend has accepted",
+            ),
+            _ => (&self.notice, "log lines suppressed: they"),
+        };
+        if let Some(count) = notice.pass() {
+            warn!(
+                target: "log",
+                "{what} exceed log.bytes_per_second ({count} since the last line)"
+            );
+        }
+    }
+
     /// Takes the bytes of a line that is written.
-    pub(super) fn charge(&self, bytes: usize) {
-        self.lock().left -= bytes as f64;
+    pub(super) fn charge(&self, source: LogSource, bytes: usize) {
+        self.bucket(source).left -= bytes as f64;
     }
 
     /// Lines of this source that were suppressed since this was last asked.
@@ -85,8 +99,12 @@ impl LogBudget {
         self.suppressed[source as usize].swap(0, Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Bucket> {
-        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    fn bucket(&self, source: LogSource) -> MutexGuard<'_, Bucket> {
+        let bucket = match source {
+            LogSource::AccessLog => &self.access_log,
+            LogSource::Program | LogSource::Library | LogSource::Access => &self.log,
+        };
+        bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,10 +115,19 @@ fn reserve(source: LogSource, level: Level) -> f64 {
         (LogSource::Program, Level::Error) => 0.0,
         (LogSource::Program, Level::Warn) => 0.5,
         (LogSource::Program, _) => 1.0,
+        (LogSource::AccessLog, _) => 0.0,
     }
 }
 
 impl Bucket {
+    fn empty() -> Self {
+        Self {
+            bytes_per_second: 0.0,
+            left: 0.0,
+            refilled: Instant::now(),
+        }
+    }
+
     fn set(&mut self, bytes_per_second: u64, now: Instant) {
         self.bytes_per_second = bytes_per_second as f64;
         self.left = self.bytes_per_second * BURST_SECONDS;
@@ -124,11 +151,7 @@ mod tests {
     const LINE: f64 = 200.0;
 
     fn bucket(now: Instant) -> Bucket {
-        let mut bucket = Bucket {
-            bytes_per_second: 0.0,
-            left: 0.0,
-            refilled: now,
-        };
+        let mut bucket = Bucket::empty();
         bucket.set(RATE, now);
         bucket
     }

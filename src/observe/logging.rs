@@ -50,7 +50,7 @@ struct Tail {
 impl Write for Tail {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.is_limited {
-            LOG_BUDGET.charge(line.len());
+            LOG_BUDGET.charge(LogSource::Program, line.len());
         }
         STDERR.push(line);
         Ok(line.len())

@@ -4,11 +4,13 @@
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
+use support::backend::{Backend, verdict};
 use support::frames::{ACK, Frames, PING, frame};
 use support::http::Conn;
 use support::request::{HELLO, MODELS, Request};
-use support::stack::Stack;
-use support::upstream::Upstream;
+use support::stack::{Folder, Stack};
+use support::upstream::{Upstream, json};
+use support::{KEY, eventually};
 
 /// `log.bytes_per_second`, and the seconds of it that may come at once.
 const RATE: usize = 16 << 10;
@@ -72,6 +74,100 @@ fn answered_calls_keep_their_lines_whatever_strangers_do() {
         (text.matches("route=chat status=200").count() == CALLS).then_some(())
     });
     assert_eq!(suppressed(&stack, "program"), 0);
+}
+
+/// A backend that accepts the key of the tests and no other.
+fn accepting_one_key() -> Backend {
+    Backend::judging(|call| match call.head.header("authorization") {
+        Some(key) if key.ends_with(KEY) => verdict(&[]),
+        _ => json(401, "{}"),
+    })
+}
+
+/// A call of the accepted key, which the gateway knows from then on.
+fn make_known(stack: &Stack, backend: &Backend) {
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    backend.await_exchange();
+    eventually("both records are accepted", || {
+        (stack.metric("monitor_spool_records") == 0.0).then_some(())
+    });
+}
+
+fn invented(request: Request) -> Request {
+    let request = request.without_key();
+    request.header("X-Monitor-Api-Key", "invented")
+}
+
+#[test]
+fn calls_of_an_invented_key_that_are_answered_cannot_fill_the_log() {
+    const CALLS: usize = 5_000;
+    let (upstream, backend) = (Upstream::ok(), accepting_one_key());
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.start();
+    make_known(&stack, &backend);
+    let before = stack.stderr().len();
+    let began = Instant::now();
+    let id = "x".repeat(200);
+    let call = invented(Request::get(MODELS)).header("X-Request-Id", &id);
+    flood(&stack, &call, CALLS, 200);
+    let text = stack.stderr();
+    let grown = text.len() - before;
+    println!("{grown} bytes in {:?}", began.elapsed());
+    assert!(grown < bound(began), "{grown} bytes");
+    eventually("each is written or counted", || {
+        let written = stack.stderr().matches("route=models").count();
+        (written + suppressed(&stack, "access") == CALLS).then_some(())
+    });
+    // The calls of an accepted key keep their lines.
+    flood(&stack, &Request::get(MODELS), 500, 200);
+    eventually("a line for each", || {
+        let text = stack.stderr();
+        let lines = text.lines().filter(|line| line.contains("route=models"));
+        (lines.filter(|line| !line.contains(&id)).count() == 500).then_some(())
+    });
+}
+
+#[test]
+fn strangers_cannot_fill_the_access_log_and_each_line_is_written_or_counted() {
+    const CALLS: usize = 5_000;
+    let (upstream, backend, folder) = (Upstream::ok(), accepting_one_key(), Folder::new());
+    let file = folder.path().join("access.log");
+    let yaml = format!(
+        "log: {{access: {{to: file, file: {}, queue: 20000}}}}",
+        file.display()
+    );
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.yaml(&yaml).start();
+    make_known(&stack, &backend);
+    let read = || std::fs::read_to_string(&file).unwrap();
+    eventually("the first call is written", || {
+        (read().lines().count() == 1).then_some(())
+    });
+    let before = read().len();
+    let began = Instant::now();
+    let stderr = stack.stderr().len();
+    flood(&stack, &Request::get("/none").without_key(), CALLS, 404);
+    flood(&stack, &Request::get(MODELS).without_key(), CALLS, 401);
+    flood(&stack, &invented(Request::get(MODELS)), CALLS, 200);
+    let count = |text: &str| text.lines().count() - 1;
+    eventually("each is written or counted", || {
+        (count(&read()) + suppressed(&stack, "access_log") == 3 * CALLS).then_some(())
+    });
+    let grown = read().len() - before;
+    println!("{grown} bytes in {:?}", began.elapsed());
+    assert!(grown < bound(began), "{grown} bytes");
+    assert!(count(&read()) > 50, "the first ones are there");
+    let text = stack.stderr();
+    let notice = "lines of the access log suppressed";
+    assert!(text.contains(notice), "{text}");
+    assert!(text.len() - stderr < SLACK, "{text}");
+    // The calls of an accepted key keep their lines, however they end.
+    let strangers = read().lines().count();
+    flood(&stack, &Request::get(MODELS), 500, 200);
+    flood(&stack, &Request::chat("no JSON"), 500, 400);
+    eventually("a line for each", || {
+        (read().lines().count() == strangers + 1_000).then_some(())
+    });
 }
 
 #[test]

@@ -223,6 +223,7 @@ impl CallTrace {
             status: call.status,
             outcome: call.outcome,
             detail: call.detail,
+            is_limited: !call.is_key_accepted,
             bytes_in,
             bytes_out: call.bytes_sent,
             times: call.times,

@@ -43,6 +43,8 @@ pub struct AccessLine {
     pub bytes_out: usize,
     /// What it took.
     pub times: CallTimes,
+    /// Whether anybody can cause it, so that `log.bytes_per_second` bounds it; not part of the line.
+    pub is_limited: bool,
 }
 
 /// The names in the line, which are there with or without a value.
@@ -133,6 +135,7 @@ mod tests {
             detail: None,
             bytes_in: 1,
             bytes_out: 2,
+            is_limited: false,
             times: CallTimes {
                 total: 0.001_234_5,
                 ..CallTimes::default()

@@ -145,9 +145,9 @@ impl AccessLog {
         true
     }
 
-    /// The same with a short line for the log, where the access log is off. Lines of calls that no model
-    /// server answered are bounded by `log.bytes_per_second`: anybody can cause them. A lost line is counted
-    /// without a log line, which would wait for the same reader.
+    /// The same with a short line for the log, where the access log is off. Lines of calls that no model server
+    /// answered, or whose key no backend has accepted, are bounded by `log.bytes_per_second`: anybody can cause
+    /// them. A lost line is counted without a log line, which would wait for the same reader.
     pub fn say(&self, call: &CallEnded<'_>) {
         if !log_enabled!(target: TARGET, Level::Info) {
             return;
@@ -156,13 +156,13 @@ impl AccessLog {
         let Some(Writer::Short(lines)) = writer.as_deref() else {
             return;
         };
-        let is_limited = !call.is_answered();
+        let is_limited = !(call.is_answered() && call.is_key_accepted);
         if is_limited && !LOG_BUDGET.try_admit(LogSource::Access, Level::Info) {
             return;
         }
         let line = call.line();
         if is_limited {
-            LOG_BUDGET.charge(line.len() + FRAME);
+            LOG_BUDGET.charge(LogSource::Access, line.len() + FRAME);
         }
         if let Err(TrySendError::Full(_)) = lines.try_send(line) {
             let reason = LinesLost::Queue;
@@ -197,18 +197,30 @@ fn say(queued: &Receiver<String>) {
 fn write(mut sink: Sink, queued: &Receiver<Box<AccessLine>>, metrics: &Metrics) {
     let mut bytes = Vec::with_capacity(TOGETHER);
     while let Ok(first) = queued.recv() {
-        let mut count = 1;
-        first.append_to(&mut bytes);
+        let mut count = append(&first, &mut bytes);
         while bytes.len() < TOGETHER
             && let Ok(next) = queued.try_recv()
         {
-            next.append_to(&mut bytes);
-            count += 1;
+            count += append(&next, &mut bytes);
         }
-        if sink.write(&bytes).is_err() {
+        if !bytes.is_empty() && sink.write(&bytes).is_err() {
             let reason = LinesLost::Disk;
             AccessLinesLost { reason, count }.emit(metrics);
         }
         bytes.clear();
     }
+}
+
+/// Appends a line, unless it exceeds the budget of those that anybody can cause; how many lines that are.
+fn append(line: &AccessLine, bytes: &mut Vec<u8>) -> u64 {
+    const SOURCE: LogSource = LogSource::AccessLog;
+    if line.is_limited && !LOG_BUDGET.try_admit(SOURCE, Level::Info) {
+        return 0;
+    }
+    let before = bytes.len();
+    line.append_to(bytes);
+    if line.is_limited {
+        LOG_BUDGET.charge(SOURCE, bytes.len() - before);
+    }
+    1
 }

@@ -23,6 +23,8 @@ pub struct CallEnded<'a> {
     pub times: CallTimes,
     /// What went wrong, in fixed words that quote no data.
     pub detail: Option<&'static str>,
+    /// Whether the caller's access key is one that a backend has accepted.
+    pub is_key_accepted: bool,
 }
 
 impl CallEnded<'_> {
@@ -31,8 +33,7 @@ impl CallEnded<'_> {
         metrics.call_ended(self.route, self.outcome, self.times);
     }
 
-    /// Whether a model server took the call and answered it, or a policy did. A caller whose key
-    /// neither accepts cannot cause such a call.
+    /// Whether a model server took the call and answered it, or a policy did. Not every model server looks at the key.
     pub fn is_answered(&self) -> bool {
         use RouteLabel::{Chat, Docs, Embeddings, Models, Other};
         match self.route {
