@@ -39,6 +39,11 @@ pub(crate) fn stranger(address: Option<IpAddr>) -> u64 {
     HASHER.hash_one(address.map(network)) % MOST_STRANGERS
 }
 
+/// Whether a holder is one of [`stranger`].
+pub(crate) fn is_stranger(holder: u64) -> bool {
+    holder < MOST_STRANGERS
+}
+
 /// The part of an address that one client has: whoever has one of IPv6 usually has a network of 64 bits.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

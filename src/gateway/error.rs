@@ -103,7 +103,7 @@ impl CallError {
             Self::Unregistered => (502, GatewayError, "the call cannot be registered because the gateway's disk fails, and registration is required (spool.on_disk_failure)".into()),
             Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application exceeds its rate of calls; retry after the seconds in Retry-After".into()),
             Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has reached its limit of concurrent calls; retry when one has ended".into()),
-            Self::Overloaded(Exhausted::ClientMemory) => (503, GatewayError, "the gateway's memory for the request heads of one client address is exhausted (limits.client_bytes); try again".into()),
+            Self::Overloaded(Exhausted::ClientMemory) => (503, GatewayError, "the gateway's memory for one client address is exhausted (limits.client_bytes); try again".into()),
             Self::Overloaded(Exhausted::Memory | Exhausted::ApiMemory) => (503, GatewayError, "the gateway's memory for calls in progress is exhausted (limits.buffered_bytes); try again".into()),
             Self::Overloaded(Exhausted::Descriptors) => (503, GatewayError, "the gateway has no file descriptors left for another call; try again".into()),
             Self::Overloaded(Exhausted::Disk) => (503, GatewayError, "the gateway's disk has no space for a request body of this size; try again".into()),

@@ -26,7 +26,7 @@ mod upstream;
 pub(crate) use guard::{BodyPace, LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 pub use inspector::{Find, Inspector};
 pub use limits::ClientHeads;
-pub(crate) use limits::{MemoryBudget, MemoryReservation};
+pub(crate) use limits::{MemoryBudget, MemoryFigures, MemoryReservation};
 pub use listen::{
     ClientConnections, ClientPlaces, ConnectionHandler, ConnectionLimit, Listener, ListenerService,
     RuntimeProbe,

@@ -3,7 +3,7 @@
 
 use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
-use super::limits::{CallQuotas, ClientHeads, MemoryBudget, SpillFolder};
+use super::limits::{CallQuotas, ClientHeads, MemoryBudget, MemoryFigures, SpillFolder};
 use super::listen::client_places::ClientPlaces;
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
@@ -47,7 +47,7 @@ pub struct Snapshot {
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
     /// Bounds the bodies in memory (`limits.buffered_bytes`).
     pub(crate) memory: Arc<MemoryBudget>,
-    /// Bounds the part of it that the request heads of one client take (`limits.client_bytes`).
+    /// Bounds the part of it that the request heads of one client take (`limits.client_bytes`), and what comes before.
     pub(crate) heads: Arc<ClientHeads>,
     /// Bounds the calls of each application.
     pub(crate) quotas: Arc<CallQuotas>,
@@ -118,6 +118,7 @@ impl Snapshot {
         let limit = settings.limits.buffered_bytes;
         let memory = monitoring.memory;
         let memory = memory.unwrap_or_else(|| MemoryBudget::new(limit, &metrics));
+        memory.set_client_limit(client_limit(&settings, monitoring.analyzer.as_ref()));
         Some(Self {
             heads: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
             memory,
@@ -163,6 +164,8 @@ impl Snapshot {
         let upstream = UpstreamGroup::new(config.upstream(options), &self.metrics, previous)?;
         let settings = config.settings;
         self.memory.set_limit(settings.limits.buffered_bytes);
+        let of_client = client_limit(&settings, self.analyzer.as_ref());
+        self.memory.set_client_limit(of_client);
         self.heads.set_limit(settings.limits.client_bytes);
         if let Some(spill) = &self.spill {
             spill.set_limit(settings.limits.spilled());
@@ -270,6 +273,11 @@ impl GatewayState {
         self.snapshot().turns.figures()
     }
 
+    /// What the memory of calls is used for.
+    pub(crate) fn memory_figures(&self) -> MemoryFigures {
+        self.snapshot().memory.figures()
+    }
+
     /// The number of open client connections.
     pub(super) fn connections(&self) -> i64 {
         self.connection_limit.in_use()
@@ -311,6 +319,12 @@ fn turn_limits(threads: Option<usize>) -> TurnLimits {
         parts: 1,
         longest_wait: LONGEST_WAIT,
     }
+}
+
+/// The memory of one client address without an accepted access key. Without a backend no key is ever accepted, and all
+/// addresses share the memory equally.
+fn client_limit(settings: &GatewaySettings, analyzer: Option<&Arc<dyn Analyzer>>) -> Option<u64> {
+    analyzer.map(|_| settings.limits.client_bytes)
 }
 
 fn connection_limit(settings: &GatewaySettings, max_connections: i64) -> i64 {

@@ -26,6 +26,7 @@ mod heads;
 mod hold_back;
 mod hold_back_ends;
 mod hold_back_texts;
+mod hostile_memory;
 mod http2;
 mod http2_cases;
 mod http2_conformance;

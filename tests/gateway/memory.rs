@@ -7,12 +7,12 @@ use support::backend::{Backend, verdict};
 use support::frames::{DATA, END_HEADERS, Frames, HEADERS, frame, head};
 use support::http::Conn;
 use support::request::{CHAT, HELLO, Request};
-use support::stack::{Folder, Stack};
+use support::stack::{Builder, Folder, Stack};
 use support::upstream::{ANSWER, Upstream, json};
 use support::{assert_envelope, eventually};
 
 pub(crate) const BUFFERED: &str = "monitor_buffered_bytes";
-const SPILLED: &str = "monitor_spilled_bytes";
+pub(crate) const SPILLED: &str = "monitor_spilled_bytes";
 const MIB: usize = 1 << 20;
 const APPLICATION: &str = "57100000-0000-4000-8000-000000000034";
 
@@ -25,6 +25,12 @@ fn body(bytes: usize) -> String {
 
 pub(crate) fn of_size(bytes: usize) -> Request {
     Request::chat(body(bytes))
+}
+
+/// A process whose allocator keeps no free pages: what it takes is what it holds.
+pub(crate) fn held_alone(stack: Builder) -> Builder {
+    let decay = "dirty_decay_ms:0,muzzy_decay_ms:0";
+    stack.env("_RJEM_MALLOC_CONF", decay)
 }
 
 /// Nothing is held any more.

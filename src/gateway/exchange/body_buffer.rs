@@ -82,19 +82,20 @@ impl<'a> BodyBuffer<'a> {
         self.in_memory.extend_from_slice(first);
     }
 
-    /// Waits for the client, and moves a slow body to the file whenever another call asks for memory.
+    /// Waits for the client, and moves a slow body to the file whenever another call asks for its memory.
     pub(super) async fn yielding<T>(
         &mut self,
         reading: impl Future<Output = T>,
     ) -> Result<T, CallError> {
         let memory = &self.snapshot.memory;
+        let holder = self.reservation.holder();
         // Pinned outside the loop: dropping it would lose what it has read.
         let mut reading = pin!(reading);
         loop {
             tokio::select! {
                 biased;
                 read = &mut reading => return Ok(read),
-                () = memory.requested() => self.yield_memory().await?,
+                () = memory.requested(holder) => self.yield_memory().await?,
             }
         }
     }
@@ -172,12 +173,9 @@ impl<'a> BodyBuffer<'a> {
         let Some(file) = &mut self.file else {
             return Ok(());
         };
+        // The buffer goes too: nothing is reserved for it any more, and a client may send nothing for long.
         let bytes = std::mem::take(&mut self.in_memory);
-        let emptied = file.write(bytes).await.map_err(disk_error)?;
-        // A larger buffer is dropped: its capacity is no longer reserved.
-        if emptied.capacity() <= 2 * WRITE_SIZE {
-            self.in_memory = emptied;
-        }
+        file.write(bytes).await.map_err(disk_error)?;
         self.most_in_memory = WRITE_SIZE;
         self.reservation.release();
         Ok(())

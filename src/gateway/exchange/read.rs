@@ -26,7 +26,7 @@ pub(super) async fn request_body(
         snapshot,
         session,
         limit: snapshot.settings.limits.header_timeout,
-        reservation: MemoryReservation::new(&snapshot.memory, ctx.tenant.holder),
+        reservation: MemoryReservation::of_body(&snapshot.memory, ctx.tenant.holder),
     };
     let body = reader.read(started).await;
     ctx.clock.add_client_wait(started);

@@ -2,21 +2,23 @@
 //! or their upstream, and answers that are held or copied for the record. When it runs short, slow calls
 //! are asked to move their bodies to disk; a call beyond the limit is refused. When it runs short and several
 //! access keys hold or want some, a key with more than an equal part gets no more; a little of it each may have,
-//! however many they are. A reservation is released however its call ends.
+//! however many they are. Calls of an address whose access keys no backend has accepted have a part of it together
+//! (`limits.client_bytes`). A reservation is released however its call ends.
+
+mod holder;
+mod reservation;
+
+pub(crate) use reservation::MemoryReservation;
 
 use crate::observe::{Exhausted, Metrics, Throttle};
+use holder::{Asking, Holder};
 use prometheus::IntGauge;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::timeout;
 
-/// An answer's copy up to this size is not counted: the connection's own buffers are as large.
-const SMALL: i64 = 16 << 10;
-/// A growing copy is counted in steps of this size.
-const STEP: i64 = 64 << 10;
 /// Memory is short above this many quarters of the limit: the last one is left for new calls.
 const SHORT_QUARTERS: i64 = 3;
 /// One of so many parts of the limit belongs to no equal part: it is left for keys that want some meanwhile.
@@ -35,8 +37,15 @@ pub(crate) struct MemoryBudget {
     holders: Mutex<HashMap<u64, Holder>>,
     freed: Notify,
     requested: Notify,
+    /// As above, of the calls of one address that has used up its part.
+    crowded: Notify,
+    /// That address.
+    crowded_by: AtomicU64,
+    crowd_requests: Throttle,
     requests: Throttle,
     limit: AtomicI64,
+    /// Of one client address without an accepted access key.
+    client_limit: AtomicI64,
     /// None where nobody measures it.
     gauges: Option<Gauges>,
 }
@@ -47,20 +56,17 @@ struct Gauges {
     limit: IntGauge,
 }
 
-/// What one access key has of the memory.
-#[derive(Default)]
-struct Holder {
-    bytes: i64,
-    /// Its calls that wait.
-    waiting: usize,
-}
-
-/// The bytes that one call holds, released when it is dropped.
-pub(crate) struct MemoryReservation {
-    budget: Arc<MemoryBudget>,
-    /// The access key of the call.
-    holder: u64,
-    bytes: i64,
+/// What the memory is used for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryFigures {
+    pub(crate) bytes: i64,
+    pub(crate) limit_bytes: i64,
+    /// Access keys, or addresses without an accepted one, that hold some.
+    pub(crate) holders: usize,
+    /// What the one with the most of it holds.
+    pub(crate) largest_bytes: i64,
+    /// Calls that wait for some.
+    pub(crate) waiting: usize,
 }
 
 /// The resource that a reservation found exhausted.
@@ -98,8 +104,12 @@ impl MemoryBudget {
             holders: Mutex::default(),
             freed: Notify::new(),
             requested: Notify::new(),
+            crowded: Notify::new(),
+            crowded_by: AtomicU64::new(0),
+            crowd_requests: Throttle::every(ASK_EVERY),
             requests: Throttle::every(ASK_EVERY),
             limit: AtomicI64::new(0),
+            client_limit: AtomicI64::new(i64::MAX),
             gauges,
         };
         budget.set_limit(limit);
@@ -115,6 +125,25 @@ impl MemoryBudget {
         self.freed.notify_waiters();
     }
 
+    /// Changes what one client address may have without an accepted access key; None for all of it.
+    pub(crate) fn set_client_limit(&self, limit: Option<u64>) {
+        let limit = limit.map_or(i64::MAX, signed);
+        self.client_limit.store(limit, Ordering::SeqCst);
+        self.freed.notify_waiters();
+    }
+
+    /// What it is used for now.
+    pub(crate) fn figures(&self) -> MemoryFigures {
+        let holders = self.holders();
+        MemoryFigures {
+            bytes: self.used.load(Ordering::SeqCst),
+            limit_bytes: self.limit(),
+            holders: holders.len(),
+            largest_bytes: holders.values().map(|own| own.bytes).max().unwrap_or(0),
+            waiting: self.waiting.load(Ordering::SeqCst),
+        }
+    }
+
     /// Whether slow calls have to free memory.
     pub(crate) fn is_short(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit() / 4 * SHORT_QUARTERS
@@ -125,9 +154,29 @@ impl MemoryBudget {
         signed(bytes as u64) <= self.limit()
     }
 
-    /// Resolves when a call asks the others to free memory.
-    pub(crate) async fn requested(&self) {
-        self.requested.notified().await;
+    /// Resolves when a call asks the others to free memory, or those of this holder.
+    pub(crate) async fn requested(&self, holder: u64) {
+        let of_holder = async {
+            loop {
+                self.crowded.notified().await;
+                if self.crowded_by.load(Ordering::Relaxed) == holder {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = self.requested.notified() => {}
+            () = of_holder => {}
+        }
+    }
+
+    /// Asks the calls of an address to free memory. It is asked again with each further attempt, so that one request
+    /// may be lost.
+    fn ask_holder(&self, holder: u64) {
+        if self.crowd_requests.pass().is_some() {
+            self.crowded_by.store(holder, Ordering::Relaxed);
+            self.crowded.notify_waiters();
+        }
     }
 
     /// Its limit in bytes.
@@ -139,13 +188,21 @@ impl MemoryBudget {
         self.limit.load(Ordering::SeqCst)
     }
 
-    /// Reserves all or nothing. A failed attempt changes no counter, so it cannot fail other calls.
-    fn take(&self, holder: u64, bytes: i64) -> Result<(), Full> {
+    /// Reserves all or nothing. A failed attempt changes no counter, so it cannot fail other calls. Gives whether the
+    /// reservation is now the one that the part of its address does not count.
+    fn take(&self, asking: Asking, bytes: i64) -> Result<bool, Full> {
         let limit = self.limit();
         let mut holders = self.holders();
-        if self.is_over_share(&holders, holder, bytes) {
+        if self.is_over_share(&holders, asking.holder, bytes) {
             return Err(Full(Exhausted::Memory));
         }
+        let own = holders.get(&asking.holder).copied().unwrap_or_default();
+        let client_limit = self.client_limit.load(Ordering::SeqCst);
+        let is_large = own.admits(asking, bytes, client_limit);
+        if matches!(is_large, Err(Full(Exhausted::ClientMemory))) {
+            self.ask_holder(asking.holder);
+        }
+        let is_large = is_large?;
         let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
         let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
         let taken = self.used.fetch_update(set, read, more);
@@ -153,9 +210,13 @@ impl MemoryBudget {
             self.requested.notify_waiters();
         }
         taken.map_err(|_| Full(Exhausted::Memory))?;
-        holders.entry(holder).or_default().bytes += bytes;
+        let own = holders.entry(asking.holder).or_default();
+        own.bytes += bytes;
+        if is_large {
+            own.large = asking.bytes.saturating_add(bytes);
+        }
         self.measure(bytes);
-        Ok(())
+        Ok(is_large)
     }
 
     fn measure(&self, change: i64) {
@@ -191,133 +252,22 @@ impl MemoryBudget {
     }
 
     /// Counts bytes that are taken for another holder; false where that would have more than its share.
-    fn pass(&self, from: u64, to: u64, bytes: i64) -> bool {
-        let is_over_share = self.is_over_share(&self.holders(), to, bytes);
+    fn pass(&self, from: Asking, to: u64) -> bool {
+        let is_over_share = self.is_over_share(&self.holders(), to, from.bytes);
         if !is_over_share {
-            self.change(to, |own| own.bytes += bytes);
-            self.change(from, |own| own.bytes -= bytes);
+            self.change(to, |own| own.bytes += from.bytes);
+            self.change(from.holder, |own| own.give(from, from.bytes));
         }
         !is_over_share
     }
 
-    fn release(&self, holder: u64, bytes: i64) {
-        self.change(holder, |own| own.bytes -= bytes);
+    fn release(&self, from: Asking, bytes: i64) {
+        self.change(from.holder, |own| own.give(from, bytes));
         self.used.fetch_sub(bytes, Ordering::SeqCst);
         self.measure(-bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
         }
-    }
-}
-
-impl MemoryReservation {
-    /// Reserves nothing yet; `holder` is the access key of the call.
-    pub(crate) fn new(budget: &Arc<MemoryBudget>, holder: u64) -> Self {
-        Self {
-            budget: budget.clone(),
-            holder,
-            bytes: 0,
-        }
-    }
-
-    /// The access key of the call.
-    pub(crate) fn holder(&self) -> u64 {
-        self.holder
-    }
-
-    /// Counts what is reserved for another holder; false where that would have more than its share.
-    pub(crate) fn count_for(&mut self, holder: u64) -> bool {
-        let passed = self.budget.pass(self.holder, holder, self.bytes);
-        if passed {
-            self.holder = holder;
-        }
-        passed
-    }
-
-    /// Reserves `bytes` more.
-    ///
-    /// # Errors
-    /// When they do not fit at the moment.
-    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
-        let bytes = signed(bytes as u64);
-        self.budget.take(self.holder, bytes)?;
-        self.bytes += bytes;
-        Ok(())
-    }
-
-    /// Like [`Self::grow`], waiting for other calls to release memory for at most `limit`.
-    ///
-    /// # Errors
-    /// When the bytes do not fit by then, or never can.
-    pub(crate) async fn grow_within(&mut self, bytes: usize, limit: Duration) -> Result<(), Full> {
-        let budget = self.budget.clone();
-        if !budget.can_ever_hold(bytes) {
-            return Err(Full(Exhausted::Memory));
-        }
-        let _waiting = Waiting::count_in(&budget, self.holder);
-        let growing = async {
-            loop {
-                let mut freed = std::pin::pin!(budget.freed.notified());
-                freed.as_mut().enable();
-                if self.grow(bytes).is_ok() {
-                    return;
-                }
-                // Each further attempt asks the slow calls again.
-                let _ = timeout(ASK_EVERY, freed).await;
-            }
-        };
-        let grown = timeout(limit, growing).await;
-        grown.map_err(|_| Full(Exhausted::Memory))
-    }
-
-    /// Grows the reservation to cover an answer's copy of `length` bytes.
-    ///
-    /// # Errors
-    /// When it does not fit.
-    pub(crate) fn cover(&mut self, length: usize) -> Result<(), Full> {
-        let length = signed(length as u64);
-        if length <= self.bytes.max(SMALL) {
-            return Ok(());
-        }
-        let more = (length - self.bytes).div_euclid(STEP) * STEP + STEP;
-        self.budget.take(self.holder, more)?;
-        self.bytes += more;
-        Ok(())
-    }
-
-    /// Releases all bytes of the reservation.
-    pub(crate) fn release(&mut self) {
-        if self.bytes > 0 {
-            self.budget
-                .release(self.holder, std::mem::take(&mut self.bytes));
-        }
-    }
-}
-
-impl Drop for MemoryReservation {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-/// Counts a waiting call until it is dropped.
-struct Waiting<'a> {
-    budget: &'a MemoryBudget,
-    holder: u64,
-}
-
-impl<'a> Waiting<'a> {
-    fn count_in(budget: &'a MemoryBudget, holder: u64) -> Self {
-        budget.waiting.fetch_add(1, Ordering::SeqCst);
-        budget.change(holder, |own| own.waiting += 1);
-        Self { budget, holder }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.budget.change(self.holder, |own| own.waiting -= 1);
-        self.budget.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -9,6 +9,6 @@ mod token_bucket;
 pub use client_heads::ClientHeads;
 pub(super) use client_heads::{HeadShare, SHORT_HEAD};
 pub(super) use memory::Full;
-pub(crate) use memory::{MemoryBudget, MemoryReservation};
+pub(crate) use memory::{MemoryBudget, MemoryFigures, MemoryReservation};
 pub(super) use quota::{CallPermit, CallQuotas};
 pub(super) use spill::{SpillFile, SpillFolder};

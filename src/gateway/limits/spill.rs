@@ -95,18 +95,15 @@ impl SpillFile {
         self.bytes
     }
 
-    /// Appends the bytes and returns the emptied buffer. After an error the file is unusable.
+    /// Appends the bytes. After an error the file is unusable.
     ///
     /// # Errors
     /// When the limit is reached, or the access key has more than its share of what is nearly used up, or the
     /// disk is full or fails.
-    pub(crate) async fn write(&mut self, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    pub(crate) async fn write(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         self.reserve(bytes.len())?;
         let file = self.file.clone();
-        let written = spawn_blocking(move || (&*file).write_all(&bytes).map(|()| bytes));
-        bytes = written.await??;
-        bytes.clear();
-        Ok(bytes)
+        spawn_blocking(move || (&*file).write_all(&bytes)).await?
     }
 
     /// Counts the bytes before they are written: dropping the file subtracts them.

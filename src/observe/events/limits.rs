@@ -80,7 +80,7 @@ impl Overloaded {
             let why = match self.room {
                 Exhausted::Memory => "limits.buffered_bytes is exhausted",
                 Exhausted::ClientMemory => {
-                    "one client address has used up limits.client_bytes with long request heads"
+                    "one client address has used up limits.client_bytes with long request heads, or with calls whose access key no backend has accepted"
                 }
                 Exhausted::Disk => {
                     "limits.spilled_bytes is exhausted, or the disk is full (data_dir)"

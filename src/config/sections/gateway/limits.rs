@@ -16,7 +16,7 @@ pub struct Limits {
     pub client_connections: usize,
     /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
     pub buffered_bytes: u64,
-    /// Bytes of them for long request heads of one client address; beyond it 503.
+    /// Bytes of them for one client address without an accepted access key; beyond it 503.
     pub client_bytes: u64,
     /// Bytes of one compressed request body once it is decoded; beyond it 413.
     pub decoded_bytes: u64,

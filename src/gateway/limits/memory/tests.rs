@@ -34,7 +34,7 @@ async fn a_call_that_finds_the_last_quarter_taken_asks_the_others_to_free_memory
     slow.grow(80).unwrap();
     assert!(memory.is_short());
     let asked = async {
-        memory.requested().await;
+        memory.requested(1).await;
         slow.release();
     };
     let waits = next.grow_within(60, Duration::from_secs(60));
@@ -102,4 +102,85 @@ async fn a_key_that_fills_the_memory_gives_way_to_another_that_wants_some() {
     drop(quiet);
     flooding[0].grow(40).unwrap();
     assert_eq!(used(&memory), 100);
+}
+
+#[test]
+fn an_address_without_an_accepted_key_has_its_part_and_one_larger_body_beside_it() {
+    let memory = MemoryBudget::new(10_000, &Metrics::new().unwrap());
+    memory.set_client_limit(Some(100));
+    let call = |holder| MemoryReservation::new(&memory, holder);
+    let (mut one, mut two, mut large) = (call(1), call(1), call(1));
+    one.grow(60).unwrap();
+    two.grow(40).unwrap();
+    assert_eq!(two.grow(1).unwrap_err().0, Exhausted::ClientMemory);
+    assert_eq!(large.grow(100).unwrap_err().0, Exhausted::ClientMemory);
+    large.grow(101).unwrap();
+    large.grow(300).unwrap();
+    assert_eq!(call(1).grow(101).unwrap_err().0, Exhausted::ClientMemory);
+    call(2).grow(101).unwrap();
+    drop(one);
+    two.grow(60).unwrap();
+    large.shrink(300);
+    assert_eq!(call(1).grow(101).unwrap_err().0, Exhausted::ClientMemory);
+    large.release();
+    assert_eq!(used(&memory), 100);
+    let mut next = call(1);
+    next.grow(200).unwrap();
+    // It counts for an accepted key from now on.
+    assert!(next.count_for(1 << 20));
+    call(1).grow(101).unwrap();
+    let mut accepted = call(1 << 20);
+    accepted.grow(600).unwrap();
+    memory.set_client_limit(None);
+    two.grow(100).unwrap();
+    assert_eq!(memory.figures().largest_bytes, 800);
+    drop((two, next, accepted));
+    assert_eq!(memory.figures().holders, 0);
+    assert_eq!(used(&memory), 0);
+}
+
+#[tokio::test]
+async fn an_address_that_has_its_part_asks_its_own_calls_to_free_memory() {
+    let memory = MemoryBudget::new(10_000, &Metrics::new().unwrap());
+    memory.set_client_limit(Some(100));
+    let (mut slow, mut next) = (
+        MemoryReservation::new(&memory, 1),
+        MemoryReservation::new(&memory, 1),
+    );
+    slow.grow(80).unwrap();
+    let asked = async {
+        memory.requested(1).await;
+        slow.release();
+    };
+    let others = tokio::time::timeout(Duration::from_secs(60), memory.requested(2));
+    let waits = next.grow_within(60, Duration::from_secs(60));
+    let asking = async { tokio::join!(asked, waits) };
+    tokio::select! {
+        biased;
+        _ = others => panic!("only its own"),
+        ((), grown) = asking => grown.unwrap(),
+    }
+    assert_eq!(used(&memory), 60);
+}
+
+#[tokio::test]
+async fn bodies_of_a_key_give_way_to_its_check_that_waits() {
+    let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+    let body = |holder| MemoryReservation::of_body(&memory, holder);
+    let (mut complete, mut arriving) = (body(1), body(1));
+    complete.grow(30).unwrap();
+    arriving.grow(60).unwrap();
+    let waits = complete.grow_for_check(60, Duration::from_secs(60));
+    let gives_way = async {
+        assert!(arriving.grow(1).is_err());
+        body(2).grow(1).unwrap();
+        MemoryReservation::new(&memory, 1).grow(1).unwrap();
+        arriving.release();
+        assert!(body(1).grow(1).is_err());
+    };
+    let (grown, ()) = tokio::join!(waits, gives_way);
+    grown.unwrap();
+    body(1).grow(10).unwrap();
+    complete.shrink(60);
+    assert_eq!(used(&memory), 30);
 }

@@ -1,0 +1,137 @@
+//! The memory that one client can take whose access key no backend has accepted (`limits.client_bytes`): a part of
+//! `limits.buffered_bytes` for its address, however many calls it makes.
+
+use crate::memory::{BUFFERED, SPILLED, empty, held_alone, of_size};
+use support::backend::{Backend, Manner, verdict};
+use support::http::Conn;
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::upstream::{Upstream, json};
+use support::{KEY, eventually};
+
+const MIB: usize = 1 << 20;
+/// What one client may take, on any port.
+const MOST: u64 = 64 << 20;
+/// What the records of its calls take beside them on their way: of the spool's bounds (`queue.max_bytes`, as much again
+/// in requests to the backend, and what waits for the disk), which all calls share.
+const OF_SPOOL: u64 = 128 << 20;
+
+fn invented(request: Request) -> Request {
+    let request = request.without_key();
+    request.header("X-Monitor-Api-Key", "invented")
+}
+
+/// So many clients that send a body but for its last bytes, which come beside them.
+fn begun(stack: &Stack, request: &Request, count: usize) -> (Vec<Conn>, Vec<u8>) {
+    let bytes = request.bytes();
+    let (first, rest) = bytes.split_at(bytes.len() - 10);
+    let conns = (0..count).map(|_| {
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(first);
+        conn
+    });
+    (conns.collect(), rest.to_vec())
+}
+
+fn all_held(stack: &Stack, count: usize, size: usize) {
+    eventually("all of them have come", || {
+        let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
+        (held >= (count * (size - 100)) as f64).then_some(())
+    });
+}
+
+#[test]
+fn one_invented_key_takes_a_bounded_part_of_the_memory() {
+    // The backend refuses the key, or never answers. Small bodies arrive in buffers of 64 KiB for each connection, which
+    // count for nobody.
+    for (manner, clients, size, waiting, complete) in [
+        (Manner::Refuses(401), 60, 7 * MIB, MOST, OF_SPOOL),
+        (Manner::Hangs, 60, 7 * MIB, MOST, OF_SPOOL),
+        (Manner::Hangs, 400, MIB, MOST, OF_SPOOL),
+        (Manner::Hangs, 500, 60_000, MOST + MOST / 2, OF_SPOOL),
+    ] {
+        let (upstream, backend) = (Upstream::ok(), Backend::that(manner));
+        let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+        // On a busy machine a client of the test falls silent for longer than by default.
+        let stack = held_alone(stack.yaml("limits: {header_timeout: 60s}")).start();
+        let hello = invented(Request::chat(HELLO));
+        assert_eq!(stack.call(&hello).status(), 200);
+        let before = stack.process.peak_memory();
+        let grown = || stack.process.peak_memory() - before;
+        let (mut conns, rest) = begun(&stack, &invented(of_size(size)), clients);
+        all_held(&stack, clients, size);
+        let arrived = grown();
+        for conn in &mut conns {
+            conn.send(&rest);
+        }
+        for conn in &mut conns {
+            let status = conn.response().status();
+            assert!(matches!(status, 200 | 503), "{status}");
+        }
+        println!(
+            "{clients} bodies of {size} bytes, {manner:?}: {} MiB while they arrive, {} MiB in all",
+            arrived >> 20,
+            grown() >> 20
+        );
+        assert!(arrived < waiting, "{arrived} bytes while they arrive");
+        assert!(grown() < waiting + complete, "{} bytes in all", grown());
+        empty(&stack);
+    }
+}
+
+#[test]
+fn what_an_address_has_without_an_accepted_key_is_bounded_and_a_larger_body_comes_alone() {
+    const BOUND: f64 = MIB as f64;
+    let backend = Backend::judging(|call| match call.head.header("authorization") {
+        Some(key) if key.ends_with(KEY) => verdict(&[]),
+        _ => json(401, "{}"),
+    });
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack
+        .yaml("limits: {client_bytes: 1MiB, header_timeout: 60s}")
+        .start();
+    let (conns, _) = begun(&stack, &invented(of_size(400_000)), 10);
+    all_held(&stack, 10, 400_000);
+    assert!(stack.metric(BUFFERED) <= BOUND);
+    drop(conns);
+    empty(&stack);
+    // One body that is larger than all that an address may have is completed, two at a time one after the other.
+    for _ in 0..2 {
+        let (mut conns, rest) = begun(&stack, &invented(of_size(3 * MIB)), 2);
+        all_held(&stack, 2, 3 * MIB);
+        assert!(stack.metric(BUFFERED) <= 3.0 * BOUND + BOUND);
+        for conn in &mut conns {
+            conn.send(&rest);
+        }
+        for conn in &mut conns {
+            assert_eq!(conn.response().status(), 200);
+        }
+        empty(&stack);
+    }
+    // The bound is none for a key that the backend has accepted.
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    backend.await_exchange();
+    eventually("both records are accepted", || {
+        (stack.metric("monitor_spool_records") == 0.0).then_some(())
+    });
+    let (conns, _) = begun(&stack, &of_size(400_000), 10);
+    all_held(&stack, 10, 400_000);
+    assert!(stack.metric(BUFFERED) > 3.0 * BOUND);
+    assert_eq!(stack.metric(SPILLED), 0.0);
+    drop(conns);
+    empty(&stack);
+}
+
+#[test]
+fn without_a_backend_no_key_is_ever_accepted_and_all_share_the_memory() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {client_bytes: 1MiB, header_timeout: 60s}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let (conns, _) = begun(&stack, &of_size(400_000), 10);
+    eventually("all of them are in memory", || {
+        (stack.metric(BUFFERED) >= 3_999_000.0).then_some(())
+    });
+    drop(conns);
+    empty(&stack);
+}
