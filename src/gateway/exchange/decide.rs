@@ -4,7 +4,7 @@
 use super::answer::StreamFilter;
 use super::async_call::AsyncCall;
 use super::block::{Block, RequestSummary};
-use super::body_buffer::Body;
+use super::body_buffer::{Body, MEMORY_WAIT};
 use super::capture::Captured;
 use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
 use super::hold_back::{self, HoldBack};
@@ -26,6 +26,9 @@ use monitor_wire::json::{Chat, Edit, Scan};
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
+
+/// What a check holds of a prompt beside the body: its text, the copy for the disk, and the request to the backend.
+const COPIES: usize = 3;
 
 /// How a call goes on once its policy is known.
 pub(super) enum Admission {
@@ -213,27 +216,16 @@ pub(super) async fn pre_call(
     snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    call: SyncCall,
+    mut call: SyncCall,
 ) -> Decision {
-    let length = call.parsed.body.bytes.len();
-    let chat = call.parsed.chat();
-    let prompt = heavy(length, || chat.prompt(&roles(&call.policy)));
-    let prompt = Captured::of_prompt(prompt, u64::MAX);
-    let is_redacted_whole = || call.parsed.is_redacted_whole(snapshot, &call.policy);
-    let is_readable = !prompt.incomplete && heavy(length, is_redacted_whole);
-    let mut record = call.registration.record(Stage::PreCall, prompt);
-    if let Some(record) = &mut record {
-        // A verdict on a part of the prompt is none on the whole. Set here, because the check registers
-        // the record.
-        let is_open = call.policy.on_backend_failure == OnBackendFailure::Open;
-        record.unchecked |= !is_readable && is_open;
-    }
-    let check = Check {
-        policy: &call.policy,
-        registration: &call.registration,
-        record,
+    let copies = match call.reserve_copies(snapshot).await {
+        Ok(copies) => copies,
+        Err(error) => return Decision::Refuse(error),
     };
-    match check.run(snapshot, session, ctx).await {
+    let (outcome, is_readable) = call.check(snapshot, session, ctx).await;
+    call.parsed.body.reservation.shrink(copies);
+    let length = call.parsed.body.bytes.len();
+    match outcome {
         CheckOutcome::Passed if is_readable => {
             Decision::Forward(heavy(length, || call.forward(snapshot)))
         }
@@ -252,6 +244,49 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
+    /// Reserves what the check takes beside the body, waiting for it as a body does; gives how much that is. It leaves
+    /// the last quarter of the memory to others, so that a body which can never have all of it is checked too.
+    async fn reserve_copies(&mut self, snapshot: &Snapshot) -> Result<usize, CallError> {
+        let Body {
+            bytes, reservation, ..
+        } = &mut self.parsed.body;
+        let most = snapshot.memory.limit_bytes() / 4 * 3;
+        let copies = (bytes.len() * COPIES).min(most.saturating_sub(bytes.len()));
+        if reservation.grow(copies).is_err() {
+            let grown = Box::pin(reservation.grow_for_check(copies, MEMORY_WAIT)).await;
+            grown.map_err(|full| CallError::Overloaded(full.0))?;
+        }
+        Ok(copies)
+    }
+
+    /// Sends the prompt to the backend; gives its verdict, and whether all of the prompt can be read.
+    async fn check(
+        &self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+    ) -> (CheckOutcome, bool) {
+        let length = self.parsed.body.bytes.len();
+        let chat = self.parsed.chat();
+        let prompt = heavy(length, || chat.prompt(&roles(&self.policy)));
+        let prompt = Captured::of_prompt(prompt, u64::MAX);
+        let is_redacted_whole = || self.parsed.is_redacted_whole(snapshot, &self.policy);
+        let is_readable = !prompt.incomplete && heavy(length, is_redacted_whole);
+        let mut record = self.registration.record(Stage::PreCall, prompt);
+        if let Some(record) = &mut record {
+            // A verdict on a part of the prompt is none on the whole. Set here, because the check registers
+            // the record.
+            let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
+            record.unchecked |= !is_readable && is_open;
+        }
+        let check = Check {
+            policy: &self.policy,
+            registration: &self.registration,
+            record,
+        };
+        (check.run(snapshot, session, ctx).await, is_readable)
+    }
+
     fn block(self, snapshot: &Snapshot, finding: &Finding) -> Decision {
         let chat = self.parsed.chat();
         let application = self.registration.application();
