@@ -121,8 +121,17 @@ impl EvictionPolicy {
     }
 
     /// The segment to drop because all its records exceed the age.
-    pub(super) fn expired(&self, index: &SegmentIndex, now_ms: i64) -> Option<SegmentId> {
+    pub(super) fn expired(
+        &self,
+        index: &SegmentIndex,
+        now_ms: i64,
+        aging_ms: i64,
+    ) -> Option<SegmentId> {
         let (oldest, entry) = index.oldest()?;
+        let now_ms = match entry.is_recovered() {
+            true => aging_ms,
+            false => now_ms,
+        };
         (now_ms.saturating_sub(entry.last_ms()) > self.max_age_ms).then_some(oldest)
     }
 

@@ -212,6 +212,11 @@ impl SegmentEntry {
     }
 
     /// When the oldest unacknowledged record came, or no later. A record of an earlier process counts
+    /// Whether an earlier process wrote it.
+    pub(super) fn is_recovered(&self) -> bool {
+        self.recovered
+    }
+
     /// from when its segment was begun.
     fn oldest_unacked_ms(&self) -> Option<i64> {
         let unread = self.recovered && !self.sealed;

@@ -14,6 +14,25 @@ pub(super) fn now_ms() -> i64 {
     clock::steady_ms()
 }
 
+/// The time by which the segments of an earlier process age: a calendar that was far ahead at the start counts once it
+/// is believed.
+pub(super) fn aging_ms() -> i64 {
+    #[cfg(test)]
+    if let Some(now) = super::disk::simulated::now_ms() {
+        return now;
+    }
+    clock::aging_ms()
+}
+
+/// An earlier process wrote a file at this time.
+pub(super) fn note_earlier(at_ms: i64) {
+    #[cfg(test)]
+    if super::disk::simulated::now_ms().is_some() {
+        return;
+    }
+    clock::note_earlier(at_ms);
+}
+
 /// The calendar, in milliseconds since 1970 (UTC).
 pub(super) fn calendar_ms() -> i64 {
     #[cfg(test)]

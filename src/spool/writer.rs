@@ -20,7 +20,7 @@ use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
-use super::system::now_ms;
+use super::system::{aging_ms, now_ms};
 use crate::observe::DropReason;
 use crate::observe::clock::watch_clock;
 use crate::observe::events::{
@@ -172,7 +172,7 @@ impl Writer {
         let core = self.core.clone();
         watch_clock(core.metrics());
         let mut state = core.lock();
-        let round = state.begin_round(now_ms());
+        let round = state.begin_round(now_ms(), aging_ms());
         let figures = state.figures(now_ms());
         drop(state);
         core.measure(figures);

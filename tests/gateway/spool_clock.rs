@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::backend::{Backend, verdict};
 use support::eventually;
-use support::stack::{Folder, Stack};
+use support::request::{HELLO, Request};
+use support::stack::{Builder, Folder, Stack};
 use support::upstream::Upstream;
 
 /// The library that makes a process believe in another time.
@@ -51,18 +52,8 @@ impl World {
     }
 
     fn start(&self, yaml: &str) -> Stack {
-        registering(&self.upstream, &self.backend, &self.folder)
-            .yaml(yaml)
-            .env("LD_PRELOAD", faketime().to_string_lossy())
-            .env(
-                "FAKETIME_TIMESTAMP_FILE",
-                self.folder.path().join("clock").to_string_lossy(),
-            )
-            .env("FAKETIME_NO_CACHE", "1")
-            // As on a machine whose clock is set: time that only counts on goes on.
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
-            .env("NO_FAKE_STAT", "1")
-            .start()
+        let gateway = registering(&self.upstream, &self.backend, &self.folder);
+        with_clock(gateway.yaml(yaml), &self.folder).start()
     }
 
     /// Sets the clock and waits until the process has noticed.
@@ -88,6 +79,20 @@ impl World {
             assert_eq!(stack.metric(&series), 0.0, "{reason}");
         }
     }
+}
+
+/// A process whose clock is what the file of that name in the folder says.
+fn with_clock(stack: Builder, folder: &Folder) -> Builder {
+    stack
+        .env("LD_PRELOAD", faketime().to_string_lossy())
+        .env(
+            "FAKETIME_TIMESTAMP_FILE",
+            folder.path().join("clock").to_string_lossy(),
+        )
+        .env("FAKETIME_NO_CACHE", "1")
+        // As on a machine whose clock is set: time that only counts on goes on.
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+        .env("NO_FAKE_STAT", "1")
 }
 
 fn owes(stack: &Stack, rounds: usize) {
@@ -138,4 +143,64 @@ fn contract_23_a_clock_that_jumps_beyond_max_age_costs_no_record() {
     assert_eq!(answered(&stack, "again").len(), CALLS);
     world.jump(&stack, "+8d");
     world.delivers(&stack, 4);
+}
+
+#[test]
+#[ignore = "needs libfaketime"]
+fn contract_23_a_start_with_a_clock_that_is_ahead_costs_no_record() {
+    let world = World::new();
+    let yaml = "spool: {max_age: 7d}\nqueue: {max_bytes: 64KiB}";
+    for (round, (offset, later)) in [("+0", "+1h"), ("+30d", "+31d"), ("+3650d", "+3651d")]
+        .into_iter()
+        .enumerate()
+    {
+        world.set_clock(offset);
+        let mut stack = world.start(yaml);
+        assert_eq!(answered(&stack, &format!("round-{round}")).len(), CALLS);
+        // Whoever notices this also drops what is too old.
+        world.jump(&stack, later);
+        let log = stack.process.settled_stderr();
+        let doubts = log.contains("ahead of everything that an earlier process left");
+        assert_eq!(doubts, round > 0, "{log}");
+        stack.process.signal("KILL");
+        stack.process.await_exit();
+    }
+    world.set_clock("+30d");
+    let stack = world.start(yaml);
+    // It is noticed and set right.
+    world.jump(&stack, "+0");
+    assert_eq!(answered(&stack, "right").len(), CALLS);
+    world.delivers(&stack, 4);
+}
+
+#[test]
+#[ignore = "needs libfaketime"]
+fn contract_38_a_start_with_a_clock_that_is_ahead_removes_no_record_by_its_age() {
+    const RECORDS: f64 = 8.0;
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let start = |offset: &str, rows: u32| {
+        folder.write("clock", offset);
+        let yaml = format!("  retention: {{days: 90, rows: {rows}}}");
+        let stack = Stack::all().upstream(&upstream).folder(&folder);
+        with_clock(stack.yaml(&yaml), &folder).start()
+    };
+    let mut stack = start("+0", 1_000);
+    for _ in 0..4 {
+        assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    }
+    eventually("prompts and answers are stored", || {
+        (stack.metric("monitor_spool_records") == 0.0).then_some(())
+    });
+    stack.process.signal("TERM");
+    stack.process.await_exit();
+    let removed = |stack: &Stack, cause: &str| {
+        stack.metric(&format!(
+            "monitor_retention_removed_total{{cause=\"{cause}\"}}"
+        ))
+    };
+    let stack = start("+200d", 6);
+    eventually("the first run is over", || {
+        (removed(&stack, "rows") == RECORDS - 6.0).then_some(())
+    });
+    assert_eq!(removed(&stack, "age"), 0.0);
 }

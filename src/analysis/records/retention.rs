@@ -8,13 +8,13 @@ use super::files::Files;
 use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
-use crate::observe::clock::{settled_ms, watch_clock};
+use crate::observe::clock::{note_earlier, settled_ms, watch_clock};
 use crate::observe::events::{AboveItsPart, RemovedBy, RetentionRan};
 use crate::observe::{Metrics, RemovalCause};
 use monitor_model::ApplicationId;
 use monitor_store::{
-    Application, ApplicationFilter, ApplicationStore, RecordRemoval, Removed, RetentionLimits,
-    RetentionRun, StoreError, StoredAmount,
+    Application, ApplicationFilter, ApplicationStore, RecordFilter, RecordRemoval, RecordStore,
+    Removed, RetentionLimits, RetentionRun, StoreError, StoredAmount,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +43,7 @@ pub struct RetentionTask {
 
 /// What a run works on.
 struct Retention {
+    records: Arc<dyn RecordStore>,
     removal: Arc<dyn RecordRemoval>,
     applications: Arc<dyn ApplicationStore>,
     files: Files,
@@ -54,6 +55,7 @@ impl RetentionTask {
     pub fn start(records: &Records, limits: RetentionSettings, metrics: Arc<Metrics>) -> Self {
         let (stop, mut stopped) = watch::channel(false);
         let retention = Retention {
+            records: records.records.clone(),
             removal: records.removal.clone(),
             applications: records.applications.clone(),
             files: records.files.clone(),
@@ -79,6 +81,11 @@ impl RetentionTask {
 
 impl Retention {
     async fn run(&self, metrics: &Metrics) {
+        // Nothing is removed before it is known when the newest record came.
+        while let Err(error) = self.note_newest().await {
+            report(&error);
+            sleep(RETRY_INTERVAL).await;
+        }
         loop {
             let mut removed = Removed::default();
             let enforced = self.enforce(&mut removed).await;
@@ -90,6 +97,19 @@ impl Retention {
                 Err(_) => sleep(RETRY_INTERVAL).await,
             }
         }
+    }
+
+    /// Tells the clock when the newest record came: one that is wrong at the start must not remove any.
+    async fn note_newest(&self) -> Result<(), StoreError> {
+        let one = RecordFilter {
+            limit: 1,
+            ..RecordFilter::default()
+        };
+        let newest = self.records.page(&one).await?.records.into_iter().next();
+        if let Some(newest) = newest {
+            note_earlier(newest.created_at_ms);
+        }
+        Ok(())
     }
 
     /// Removes the files without a record, and those that waited for one too long; counts and logs what the round did.

@@ -1,7 +1,7 @@
 //! Events of the machine's clock.
 
 use crate::observe::metrics::Metrics;
-use log::warn;
+use log::{info, warn};
 
 /// The clock was set, or the machine slept.
 pub struct ClockJumped {
@@ -16,6 +16,23 @@ impl ClockJumped {
         let seconds = self.by_ms / 1_000;
         warn!(
             "the clock jumped by {seconds} s: records in the spool are no older for it, and retention follows a jump ahead after a day"
+        );
+    }
+}
+
+/// The calendar was further ahead at the start than it can be of what an earlier process left, or the process was
+/// stopped for long.
+pub struct ClockDoubted {
+    /// How far it was ahead, in milliseconds.
+    pub ahead_ms: i64,
+}
+
+impl ClockDoubted {
+    /// Logs it.
+    pub fn emit(&self) {
+        let seconds = self.ahead_ms / 1_000;
+        info!(
+            "the clock is {seconds} s ahead of everything that an earlier process left: deletion by age follows it after a day"
         );
     }
 }

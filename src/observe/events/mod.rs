@@ -19,7 +19,7 @@ mod upstreams;
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
 pub use calls::{CallEnded, ConnectionEnded, HeartbeatSent, UpstreamRetried};
-pub use clock::ClockJumped;
+pub use clock::{ClockDoubted, ClockJumped};
 pub use limits::{
     AcceptFailed, AcceptPaused, CallRefused, CallerUnknown, Overloaded, SpilledEarly,
 };

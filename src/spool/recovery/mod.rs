@@ -13,7 +13,7 @@ mod torn_end;
 
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolAcknowledgementsDamaged, SpoolRecordsDamaged};
-use crate::spool::chain_file::WrittenUpTo;
+use crate::spool::chain_file::{self, WrittenUpTo};
 use crate::spool::disk::{self, About, File};
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
@@ -23,7 +23,7 @@ use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::RecordPosition;
 use crate::spool::segment_index::{SegmentFile, SegmentIndex};
 use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
-use crate::spool::system::now_ms;
+use crate::spool::system::{note_earlier, now_ms};
 use crate::spool::{ack_log, dead_letter};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,8 +92,10 @@ pub(crate) struct Recovered {
 /// When a file is there and the system does not let it be read: its records may be whole, and neither are they
 /// skipped, nor do new ones go before them.
 pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Recovered> {
-    remove_unfinished(folder)?;
     let ids = segments(folder)?;
+    // Before anything is written.
+    note_times(folder, &ids);
+    remove_unfinished(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
@@ -133,6 +135,14 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
         sequencer,
         next: highest.saturating_add(1),
     })
+}
+
+/// Tells the clock when an earlier process last wrote a segment, or that it had ended.
+fn note_times(folder: &Path, ids: &[SegmentId]) {
+    let segments = ids.iter().map(|id| segment::path(folder, *id));
+    let files = segments.chain([folder.join(chain_file::FILE_NAME)]);
+    let times = files.filter_map(|file| Some(disk::about(&file).ok()?.last_ms));
+    times.max().into_iter().for_each(note_earlier);
 }
 
 /// Removes what a process left of files that it had not published when it was killed.

@@ -273,14 +273,15 @@ impl SegmentLog {
         }
     }
 
-    /// Closes the current segment when it is due and drops those that are too old.
-    pub(super) fn expire(&mut self, now_ms: i64) -> Option<Dropped> {
+    /// Closes the current segment when it is due and drops those that are too old; of an earlier process those that
+    /// are by `aging_ms`.
+    pub(super) fn expire(&mut self, now_ms: i64, aging_ms: i64) -> Option<Dropped> {
         let current = self.index.get(self.current);
         if current.is_some_and(|entry| self.policy.is_due(entry, now_ms)) {
             self.rotate();
         }
         let mut lost = 0;
-        while let Some(segment) = self.policy.expired(&self.index, now_ms) {
+        while let Some(segment) = self.policy.expired(&self.index, now_ms, aging_ms) {
             lost += self.evict(segment, DropReason::Old);
         }
         Dropped::new(DropReason::Old, lost)

@@ -83,11 +83,32 @@ fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() 
     for part in 0..16 {
         let now = part * age / 16;
         state.push(sample_record(1).into(), now).unwrap();
-        assert_eq!(state.begin_round(now).dropped, None);
+        assert_eq!(state.begin_round(now, now).dropped, None);
     }
-    let dropped = state.begin_round(age * 20 / 16).dropped.unwrap();
+    let dropped = state
+        .begin_round(age * 20 / 16, age * 20 / 16)
+        .dropped
+        .unwrap();
     assert_eq!(dropped.reason, DropReason::Old);
     assert!((2..=4).contains(&dropped.count), "{dropped:?}");
+}
+
+#[test]
+fn contract_23_what_an_earlier_process_left_ages_by_its_own_time() {
+    let age = 3_600_000;
+    let mut index = SegmentIndex::default();
+    let file = SegmentFile {
+        bytes: 100,
+        begun_ms: 0,
+        last_ms: 0,
+    };
+    index.add_recovered(0, file, &[]);
+    let mut log = SegmentLog::new(initial(index), unbounded());
+    log.append(sample_record(1).into(), 30 * age);
+    assert_eq!(log.expire(30 * age, age), None, "the clock is doubted");
+    assert_eq!(log.oldest(), Some(0));
+    log.expire(30 * age, 30 * age);
+    assert_eq!(log.oldest(), Some(1), "it is believed");
 }
 
 #[test]
@@ -96,7 +117,7 @@ fn contract_23_time_that_goes_back_costs_nothing_and_time_that_passes_what_is_th
     let dropped = |then: i64, now: i64| {
         let mut state = state(unbounded(), 1 << 20, false);
         state.push(sample_record(1).into(), then).unwrap();
-        state.begin_round(now).dropped
+        state.begin_round(now, now).dropped
     };
     assert_eq!(dropped(10 * age, 0), None);
     assert_eq!(dropped(0, age), None);
@@ -117,7 +138,7 @@ fn index_and_buffer_agree_whatever_the_writer_has_taken() {
         assert_eq!(accepted.ticket, number as u64 + 1);
         assert_bytes_agree(&state, handed_over);
         if number % 3 == 0 {
-            let chunks = state.begin_round(0).chunks;
+            let chunks = state.begin_round(0, 0).chunks;
             let bytes = length_of(&chunks, 1);
             handed_over += bytes;
             state.released(bytes);
@@ -145,7 +166,7 @@ fn a_segment_that_is_dropped_leaves_nothing_behind_but_its_file() {
     );
     // The record in memory is finished without an acknowledgement for a file that is gone.
     state.finish(Some(position(0)), figures.memory_bytes);
-    let round = state.begin_round(0);
+    let round = state.begin_round(0, 0);
     assert!(round.chunks.is_empty() && round.acks.is_empty());
     assert_eq!(round.evicted.len(), 1);
     state.push(message(100).into(), 0).unwrap();
@@ -160,7 +181,7 @@ fn a_leased_record_is_never_read_back_and_acknowledged_once() {
     assert!(!state.count_frame(position(0)));
     assert_eq!(state.figures(0).in_memory, 0);
     state.finish_leased(position(0));
-    assert_eq!(state.begin_round(0).acks, [position(0)]);
+    assert_eq!(state.begin_round(0, 0).acks, [position(0)]);
     assert_eq!(state.figures(0).records, 0);
 }
 
