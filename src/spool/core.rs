@@ -198,7 +198,8 @@ impl SpoolCore {
         }
         drop(state);
         if is_lost {
-            DeadLettersLost { count: 1 }.emit(&self.metrics);
+            let (count, over_share) = (1, 0);
+            DeadLettersLost { count, over_share }.emit(&self.metrics);
         }
     }
 

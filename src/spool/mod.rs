@@ -102,6 +102,8 @@ pub struct SpoolStatus {
     pub dead_letter_bytes: i64,
     /// Dead letters that this process lost to `spool.max_dead_bytes`.
     pub dead_letters_dropped: u64,
+    /// Those of them whose access key had more than its share of a file.
+    pub dead_letters_over_share: u64,
     /// Records that the backend fails on while it takes others; they are retried by themselves.
     pub retried_apart: u64,
     /// Records in memory on their way to the backend.
@@ -228,6 +230,7 @@ impl Spool {
             dead_letters: metrics.dead_letters.get(),
             dead_letter_bytes: metrics.dead_letter_bytes.get(),
             dead_letters_dropped: metrics.letters_lost.get(),
+            dead_letters_over_share: metrics.letters_over_share.get(),
             retried_apart: figures.retrying,
             in_memory: figures.in_memory,
             backend_answers: self.backend_answers(),

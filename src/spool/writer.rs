@@ -307,8 +307,11 @@ impl Writer {
         }
         let metrics = self.core.metrics();
         if written.evicted > 0 {
-            let count = written.evicted;
-            DeadLettersLost { count }.emit(metrics);
+            DeadLettersLost {
+                count: written.evicted,
+                over_share: written.over_share,
+            }
+            .emit(metrics);
         }
         if let Err(error) = self.import.step(&mut self.dead_letters, metrics) {
             self.core.log_disk_error(&error);

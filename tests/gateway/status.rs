@@ -4,7 +4,7 @@ use crate::policies::with_store;
 use crate::sync::{PHRASE, SYNC, chat, sync};
 use serde_json::{Value, json};
 use std::process::Command;
-use support::backend::Backend;
+use support::backend::{Backend, Manner};
 use support::http::Response;
 use support::postgres::{PASSWORD, Postgres};
 use support::request::HELLO;
@@ -131,4 +131,58 @@ fn status_of_policies_from_the_file() {
         (&policies["store"], &policies["applications"]),
         (&json!("file"), &json!(1))
     );
+}
+
+#[test]
+fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
+    // CONTRACT 35; nobody is named.
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Hangs));
+    let stack = sync(&upstream, "").monitor(&backend);
+    let stack = stack.yaml("limits: {buffered_bytes: 64MiB}").start();
+    let none = |name: &str| json!({"bytes": 0, "limit_bytes": 64 << 20, name: 0, "waiting": 0, "clients": 0});
+    assert_eq!(status(&stack)["memory"], none("largest_client_bytes"));
+    let body = format!(
+        r#"{{"messages":[{{"role":"user","content":"{}"}}]}}"#,
+        "m".repeat(500_000)
+    );
+    let waits = chat(&body).send(stack.gateway_addr);
+    let held = eventually("its body and its check are held", || {
+        let held = status(&stack)["memory"].clone();
+        (held["bytes"].as_u64()? >= 2_000_000).then_some(held)
+    });
+    assert_eq!(held["bytes"], held["largest_client_bytes"]);
+    assert_eq!((&held["clients"], &held["waiting"]), (&json!(1), &json!(0)));
+    let now = status(&stack);
+    assert!(now["connections"]["open"].as_i64() >= Some(1), "{now}");
+    assert!(now["connections"]["limit"].as_i64() >= Some(100), "{now}");
+    let lost = json!({"full": 0, "old": 0, "disk": 0, "share": 0, "damaged": 0});
+    assert_eq!(now["spool"]["lost"], lost);
+    assert_eq!(now["spool"]["dead_letters_lost_over_share"], 0);
+    for of_analysis in [
+        "analysis",
+        "compiled_rules",
+        "file_readers",
+        "api_memory",
+        "api_connections",
+    ] {
+        assert_eq!(now[of_analysis], Value::Null, "{of_analysis}");
+    }
+    drop(waits);
+    eventually("it is given back", || {
+        (status(&stack)["memory"]["bytes"] == 0).then_some(())
+    });
+    let all = status(&Stack::all().upstream(&upstream).start());
+    for readers in [
+        &all["compiled_rules"]["of_requests"],
+        &all["compiled_rules"]["of_applications"],
+        &all["file_readers"],
+    ] {
+        assert!(readers["places"].as_i64() >= Some(1), "{all}");
+        assert_eq!(
+            (&readers["running"], &readers["waiting"]),
+            (&json!(0), &json!(0))
+        );
+    }
+    assert_eq!(all["api_memory"]["limit_bytes"], 256 << 20);
+    assert!(all["api_connections"]["limit"].as_i64() >= Some(1), "{all}");
 }

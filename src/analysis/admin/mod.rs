@@ -25,6 +25,7 @@ use crate::analysis::ingest::compilation::Compilations;
 use crate::analysis::ingest::inline_rules::InlineRulesCache;
 use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::analysis::rules::file_policies::FilePolicies;
+use crate::fair_queue::TurnFigures;
 use monitor_model::ApplicationId;
 use monitor_store::{
     AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore, VersionLimits,
@@ -54,6 +55,11 @@ pub struct Admin {
 }
 
 impl Admin {
+    /// The rules of requests, and those of applications, that are compiled or wait for it.
+    pub(crate) fn compilation_figures(&self) -> [TurnFigures; 2] {
+        self.compilations.figures()
+    }
+
     /// Checks a draft of an application's rules, and compiles what it has.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::analyzer::{in_background, take_turn};
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::config::AnalysisQueue;
-use crate::fair_queue::{Claim, TurnLimits, Turns};
+use crate::fair_queue::{Claim, TurnFigures, TurnLimits, Turns};
 use crate::observe::events::AnalysisRefused;
 use crate::observe::{Metrics, TurnRefusal};
 use serde_json::Value;
@@ -88,6 +88,11 @@ impl Compilations {
             under_way: Mutex::default(),
             hasher: RandomState::new(),
         })
+    }
+
+    /// The rules of requests, and those of applications, that are compiled or wait for it.
+    pub(crate) fn figures(&self) -> [TurnFigures; 2] {
+        [&self.of_requests, &self.of_store].map(|origin| origin.turns.figures())
     }
 
     /// Waits until nobody else of the tenant compiles the same rules of a request. They may be cached then.

@@ -24,6 +24,7 @@ use crate::analysis::access::Access;
 use crate::analysis::audit::AuditLog;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
+use crate::fair_queue::TurnFigures;
 use files::Files;
 use monitor_store::{
     ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
@@ -48,4 +49,11 @@ pub struct Records {
     pub(super) documents: documents::Reader,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
+}
+
+impl Records {
+    /// The PDF and DOCX files that are read, and those that wait for it.
+    pub(crate) fn reader_figures(&self) -> TurnFigures {
+        self.documents.figures()
+    }
 }

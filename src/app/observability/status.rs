@@ -8,7 +8,7 @@ use crate::app::process::lifecycle::Readiness;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
 use crate::fair_queue::TurnFigures;
-use crate::gateway::GatewayState;
+use crate::gateway::{ConnectionLimit, GatewayState, MemoryFigures};
 use crate::judge::Remote;
 use crate::observe::{Metrics, PoolUse};
 use crate::policy::{Policies, PolicyStatus};
@@ -98,9 +98,15 @@ impl Overview {
             "state": self.readiness.state(),
             "in_flight": self.in_flight(),
             "policies": policies,
-            "spool": self.spool.as_ref().map(owed),
+            "spool": self.spool.as_ref().map(|spool| owed(spool, &self.metrics)),
             "calls": self.gateway_state.as_ref().map(|state| turns(state.turn_figures())),
+            "memory": self.gateway_state.as_ref().map(|state| memory(state.memory_figures())),
+            "connections": self.gateway_state.as_ref().map(|state| connections(state.connection_limit())),
             "analysis": self.services.as_ref().map(|services| turns(services.ingest.turn_figures())),
+            "compiled_rules": self.services.as_ref().map(|services| compiled_rules(services)),
+            "file_readers": self.services.as_ref().map(|services| turns(services.records.reader_figures())),
+            "api_memory": self.api_activity.memory_figures().map(memory),
+            "api_connections": self.services.as_ref().map(|_| connections(self.api_activity.limit())),
             "store": store.as_ref().map(store_page),
             "checks": remote_checks::shown(&self.remote),
             "upstreams": self.gateway_state.as_ref().and_then(|state| upstreams(state)),
@@ -133,6 +139,27 @@ fn turns(figures: TurnFigures) -> Value {
     })
 }
 
+/// Rules that are compiled one set at a time, in turns of their own by where they come from.
+fn compiled_rules(services: &Services) -> Value {
+    let [of_requests, of_applications] = services.admin.compilation_figures().map(turns);
+    json!({"of_requests": of_requests, "of_applications": of_applications})
+}
+
+/// What requests and answers hold, and the most that one client holds of it.
+fn memory(figures: MemoryFigures) -> Value {
+    json!({
+        "bytes": figures.bytes,
+        "limit_bytes": figures.limit_bytes,
+        "clients": figures.holders,
+        "largest_client_bytes": figures.largest_bytes,
+        "waiting": figures.waiting,
+    })
+}
+
+fn connections(limit: &ConnectionLimit) -> Value {
+    json!({"open": limit.in_use(), "limit": limit.limit()})
+}
+
 /// Null with a single upstream, which has no health checks.
 fn upstreams(gateway_state: &GatewayState) -> Option<Value> {
     let upstreams = gateway_state.upstream_status().into_iter();
@@ -142,8 +169,10 @@ fn upstreams(gateway_state: &GatewayState) -> Option<Value> {
     (!shown.is_empty()).then_some(Value::Array(shown))
 }
 
-fn owed(spool: &Spool) -> Value {
+fn owed(spool: &Spool, metrics: &Metrics) -> Value {
     let status = spool.status();
+    let lost = metrics.spool.lost_by_reason();
+    let lost = lost.map(|(reason, count)| (reason.to_owned(), json!(count)));
     json!({
         "bytes": status.bytes,
         "records": status.records,
@@ -152,6 +181,8 @@ fn owed(spool: &Spool) -> Value {
         "dead_letters": status.dead_letters,
         "dead_letter_bytes": status.dead_letter_bytes,
         "dead_letters_lost": status.dead_letters_dropped,
+        "dead_letters_lost_over_share": status.dead_letters_over_share,
+        "lost": lost.collect::<Map<_, _>>(),
         "retried_apart": status.retried_apart,
         "in_memory": status.in_memory,
         "backend_answers": status.backend_answers,

@@ -88,12 +88,15 @@ impl SpoolLost {
 pub struct DeadLettersLost {
     /// Number of dead letters.
     pub count: u64,
+    /// Those of them whose access key had more than its share of a file.
+    pub over_share: u64,
 }
 
 impl DeadLettersLost {
     /// Counts; logs it at most once in ten seconds, with the sum of what came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.letters_lost.inc_by(self.count);
+        metrics.spool.letters_over_share.inc_by(self.over_share);
         LETTERS.add(self.count, Path::new(""));
     }
 }

@@ -1,7 +1,7 @@
 //! The metrics of the spool: what waits for the backend, what it refused, what was lost (CONTRACT 23).
 
 use super::register::{About, counter, gauge, labelled, seconds};
-use crate::observe::labels::DropReason;
+use crate::observe::labels::{DropReason, Label as _};
 use prometheus::{Gauge, IntCounter, IntCounterVec, IntGauge, Registry};
 
 const BYTES: About = ("monitor_spool_bytes", "Bytes of the spool's files.");
@@ -33,6 +33,10 @@ const LETTERS_LOST: About = (
     "monitor_spool_dead_letters_lost_total",
     "Dead letters that were dropped because of spool.max_dead_bytes.",
 );
+const LETTERS_OVER_SHARE: About = (
+    "monitor_spool_dead_letters_over_share_total",
+    "Dead letters of monitor_spool_dead_letters_lost_total whose access key had more than its share of a file.",
+);
 const PANICS: About = (
     "monitor_spool_thread_panics_total",
     "Panics of the thread that writes the spool; it continues after each.",
@@ -63,6 +67,8 @@ pub struct SpoolMetrics {
     pub dead_letter_bytes: IntGauge,
     /// Dead letters dropped because of the limit.
     pub letters_lost: IntCounter,
+    /// Those of them whose access key had more than its share.
+    pub letters_over_share: IntCounter,
     /// Panics of the thread that writes the spool.
     pub panics: IntCounter,
     /// Parts of the spool's files that could not be read.
@@ -82,6 +88,7 @@ impl SpoolMetrics {
             dead_letters: gauge(registry, DEAD_LETTERS)?,
             dead_letter_bytes: gauge(registry, DEAD_LETTER_BYTES)?,
             letters_lost: counter(registry, LETTERS_LOST)?,
+            letters_over_share: counter(registry, LETTERS_OVER_SHARE)?,
             panics: counter(registry, PANICS)?,
             damaged: counter(registry, DAMAGED)?,
             damaged_bytes: counter(registry, DAMAGED_BYTES)?,
@@ -91,6 +98,12 @@ impl SpoolMetrics {
     /// Records that were dropped so far for that reason.
     pub fn lost_so_far(&self, reason: DropReason) -> u64 {
         self.lost.with_label_values(&[reason.as_str()]).get()
+    }
+
+    /// The reasons, and the records that were dropped so far for each.
+    pub fn lost_by_reason(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let reasons = DropReason::ALL.iter();
+        reasons.map(|reason| (reason.as_str(), self.lost_so_far(*reason)))
     }
 
     /// Records were dropped from the spool undelivered.

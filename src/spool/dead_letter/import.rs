@@ -98,7 +98,8 @@ impl DeadLetterImport {
         let count = store.import(&open.letters)?;
         open.letters.clear();
         if count > 0 {
-            DeadLettersLost { count }.emit(metrics);
+            let over_share = 0;
+            DeadLettersLost { count, over_share }.emit(metrics);
         }
         if open.is_read {
             open.finish(metrics)?;

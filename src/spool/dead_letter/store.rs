@@ -43,6 +43,8 @@ pub(crate) struct Written {
     pub(crate) refused: u64,
     /// Letters that were dropped to keep the bounds.
     pub(crate) evicted: u64,
+    /// Those of them that exceeded the share of their access key.
+    pub(crate) over_share: u64,
     /// Positions of the records whose letters do not wait any more.
     pub(crate) settled: Vec<RecordPosition>,
 }
@@ -206,6 +208,7 @@ impl DeadLetterStore {
         let chosen: Vec<_> = chosen.collect();
         files.append(&self.folder, &chosen)?;
         written.evicted += selection.over_share;
+        written.over_share += selection.over_share;
         let mut index = 0;
         self.waiting.retain(|letter| {
             index += 1;

@@ -10,7 +10,7 @@ mod text;
 
 pub use child::read_document;
 
-use crate::fair_queue::{Claim, QUANTUM, Tenant, TurnLimits, Turns, Urgency};
+use crate::fair_queue::{Claim, QUANTUM, Tenant, TurnFigures, TurnLimits, Turns, Urgency};
 use monitor_store::Extraction;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
@@ -99,6 +99,11 @@ impl Default for Reader {
 }
 
 impl Reader {
+    /// The files that are read, and those that wait for it.
+    pub(crate) fn figures(&self) -> TurnFigures {
+        self.turns.figures()
+    }
+
     /// The text of a document, or why there is none.
     pub(crate) async fn read(
         &self,

@@ -85,6 +85,11 @@ impl ClientShares {
         })
     }
 
+    /// The memory that all clients share.
+    pub(super) fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.memory
+    }
+
     /// The share of a new connection of a trusted proxy.
     pub(super) fn connect_proxy(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionShare> {
         self.try_connect(Client::Proxy(network(address)))

@@ -12,7 +12,9 @@ mod waiting_piece;
 pub(crate) use connection::WebLimits;
 
 use crate::analysis::{ApiError, BodyMemory, Peer, RouteNames, Stopping};
-use crate::gateway::{ClientHeads, ConnectionHandler, ConnectionLimit};
+use crate::gateway::{
+    ClientHeads, ConnectionHandler, ConnectionLimit, MemoryBudget, MemoryFigures,
+};
 use crate::observe::Metrics;
 use answer_body::AnswerBody;
 use async_trait::async_trait;
@@ -36,8 +38,8 @@ use request_body::RequestBody;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::timeout;
 use tower_service::Service as _;
@@ -59,6 +61,8 @@ pub(crate) struct ApiActivity {
     /// Another process serves: open connections may still finish.
     handed_over: Arc<AtomicBool>,
     limit: Arc<ConnectionLimit>,
+    /// The memory of its requests and answers, once it is served.
+    memory: Arc<OnceLock<Arc<MemoryBudget>>>,
 }
 
 /// The name of the route that answered, in the extensions of its answer.
@@ -75,6 +79,7 @@ impl ApiActivity {
             requests: Arc::default(),
             handed_over: Arc::default(),
             limit: ConnectionLimit::new(connections, BOUND, metrics.clone()),
+            memory: Arc::default(),
         }
     }
 
@@ -85,6 +90,11 @@ impl ApiActivity {
     /// The limit of the API's connections.
     pub(crate) fn limit(&self) -> &Arc<ConnectionLimit> {
         &self.limit
+    }
+
+    /// What the memory of its requests and answers is used for; None where it is not served.
+    pub(crate) fn memory_figures(&self) -> Option<MemoryFigures> {
+        self.memory.get().map(|memory| memory.figures())
     }
 
     pub(crate) fn hand_over(&self) {
@@ -125,6 +135,7 @@ impl CountedApp {
     pub(crate) fn new(router: Router, limits: WebLimits, api_activity: ApiActivity) -> Self {
         let handed = api_activity.clone();
         let connection_limit = api_activity.limit().clone();
+        let _ = api_activity.memory.set(limits.shares.memory().clone());
         let routes = RouteNames::new();
         let metrics = connection_limit.metrics();
         routes
