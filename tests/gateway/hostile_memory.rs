@@ -12,6 +12,9 @@ use support::{KEY, eventually};
 const MIB: usize = 1 << 20;
 /// What one client may take, on any port.
 const MOST: u64 = 64 << 20;
+/// What the connections of one address take beside that: each has a buffer of 64 KiB that a body arrives in, and as
+/// much that is on its way to a file.
+const OF_CONNECTIONS: u64 = 512 * (128 << 10);
 /// What the records of its calls take beside them on their way: of the spool's bounds (`queue.max_bytes`, as much again
 /// in requests to the backend, and what waits for the disk), which all calls share.
 const OF_SPOOL: u64 = 128 << 20;
@@ -42,13 +45,12 @@ fn all_held(stack: &Stack, count: usize, size: usize) {
 
 #[test]
 fn one_invented_key_takes_a_bounded_part_of_the_memory() {
-    // The backend refuses the key, or never answers. Small bodies arrive in buffers of 64 KiB for each connection, which
-    // count for nobody.
+    // The backend refuses the key, or never answers.
     for (manner, clients, size, waiting, complete) in [
         (Manner::Refuses(401), 60, 7 * MIB, MOST, OF_SPOOL),
         (Manner::Hangs, 60, 7 * MIB, MOST, OF_SPOOL),
-        (Manner::Hangs, 400, MIB, MOST, OF_SPOOL),
-        (Manner::Hangs, 500, 60_000, MOST + MOST / 2, OF_SPOOL),
+        (Manner::Hangs, 400, MIB, MOST + OF_CONNECTIONS, OF_SPOOL),
+        (Manner::Hangs, 500, 60_000, MOST + OF_CONNECTIONS, OF_SPOOL),
     ] {
         let (upstream, backend) = (Upstream::ok(), Backend::that(manner));
         let stack = Stack::gateway().upstream(&upstream).monitor(&backend);

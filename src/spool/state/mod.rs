@@ -234,8 +234,7 @@ impl State {
         self.writer_idle && (self.can_read_backlog() || !self.dead_letters.is_empty())
     }
 
-    /// Expires old segments and hands the writer everything it has to do. Those of an earlier process age by
-    /// `aging_ms`.
+    /// Expires old segments, those of an earlier process by `aging_ms`; hands the writer everything it has to do.
     pub(super) fn begin_round(&mut self, now_ms: i64, aging_ms: i64) -> WriterRound {
         let dropped = self.log.expire(now_ms, aging_ms);
         self.urgent = false;
