@@ -150,6 +150,7 @@ fn contract_23_a_clock_that_jumps_beyond_max_age_costs_no_record() {
 fn contract_23_a_start_with_a_clock_that_is_ahead_costs_no_record() {
     let world = World::new();
     let yaml = "spool: {max_age: 7d}\nqueue: {max_bytes: 64KiB}";
+    let mut doubts = Vec::new();
     for (round, (offset, later)) in [("+0", "+1h"), ("+30d", "+31d"), ("+3650d", "+3651d")]
         .into_iter()
         .enumerate()
@@ -160,8 +161,7 @@ fn contract_23_a_start_with_a_clock_that_is_ahead_costs_no_record() {
         // Whoever notices this also drops what is too old.
         world.jump(&stack, later);
         let log = stack.process.settled_stderr();
-        let doubts = log.contains("ahead of everything that an earlier process left");
-        assert_eq!(doubts, round > 0, "{log}");
+        doubts.push(log.contains("ahead of everything that an earlier process left"));
         stack.process.signal("KILL");
         stack.process.await_exit();
     }
@@ -171,6 +171,7 @@ fn contract_23_a_start_with_a_clock_that_is_ahead_costs_no_record() {
     world.jump(&stack, "+0");
     assert_eq!(answered(&stack, "right").len(), CALLS);
     world.delivers(&stack, 4);
+    assert_eq!(doubts, [false, true, true]);
 }
 
 #[test]
