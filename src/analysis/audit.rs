@@ -1,8 +1,8 @@
 //! The audit log: who changed what, from which version to which, and the names of the fields; never the
-//! value of a token, a phrase or the text of a rule (CONTRACT 30, 38). An entry is written after its change
-//! succeeded and before the change is answered. A change whose entry cannot be written is answered with 503
-//! although it is in force, and the process log names it. The value of a token is returned only after its
-//! entry is written. Refused sign-ins are written by `people::refused_sign_ins`.
+//! value of a token, a phrase or the text of a rule (CONTRACT 30, 38). The store writes a change and its entry
+//! in one transaction: a change whose entry cannot be written is not made, and is answered with 503. An erasure
+//! takes many transactions, so that it has an entry before it begins and another one when it is complete.
+//! Refused sign-ins are written by `people::refused_sign_ins`.
 
 use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
@@ -74,6 +74,20 @@ impl Action {
             Self::AccountSignInFailed => "account.sign_in_failed",
         }
     }
+
+    /// The entry of this action, which the caller takes now.
+    pub(super) fn entry(self, caller: &Caller, target: Target, details: Value) -> AuditEntry {
+        AuditEntry {
+            seq: 0,
+            at_ms: now_ms(),
+            actor: caller.name.clone(),
+            token_id: caller.token_id,
+            action: self.as_str().to_owned(),
+            target: target.id(),
+            application_id: target.application_id(),
+            details,
+        }
+    }
 }
 
 /// What an action changed.
@@ -118,29 +132,12 @@ impl AuditLog {
         Self { store }
     }
 
-    /// Writes the entry of an action that was just done.
-    pub(super) async fn append(
-        &self,
-        caller: &Caller,
-        action: Action,
-        target: Target,
-        details: Value,
-    ) -> Result<(), ApiError> {
-        let entry = AuditEntry {
-            seq: 0,
-            at_ms: now_ms(),
-            actor: caller.name.clone(),
-            token_id: caller.token_id,
-            action: action.as_str().to_owned(),
-            target: target.id(),
-            application_id: target.application_id(),
-            details,
-        };
+    /// Writes the entry of an action that was just completed, in a transaction of its own.
+    pub(super) async fn append(&self, entry: AuditEntry) -> Result<(), ApiError> {
+        let (action, target) = (entry.action.clone(), entry.target.clone());
         self.store.add_audit(entry).await.map_err(|error| {
             log::error!(
-                "{} of {} was done, but its audit entry could not be written",
-                action.as_str(),
-                target.id(),
+                "{action} of {target} is complete, but its audit entry could not be written"
             );
             ApiError::from(error)
         })

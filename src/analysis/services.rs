@@ -196,7 +196,6 @@ impl Shared {
             accounts: self.store.clone(),
             sign_ins: self.store.clone(),
             applications: self.store.clone(),
-            audit: self.audit.clone(),
             oidc: startup::open_provider(settings)?,
             refused_sign_ins: RefusedSignIns::start(self.store.clone()),
             limits: SignInLimits::default(),

@@ -149,7 +149,7 @@ pub(super) async fn first_run(
     };
     if let Some(key) = &access_key {
         let first = token_cache::new_token("first", Scopes::of(&Scope::ALL), None);
-        tokens.add(key, first).await?;
+        tokens.add(key, first, None).await?;
     }
     Ok(FirstRun {
         application_id,
@@ -162,7 +162,7 @@ async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, Sta
     let id = ApplicationId::random();
     let rules = serde_json::json!({"pre": {"guardrails": {}}});
     let first = bare_application(id, "default".to_owned(), rules);
-    store.add_application(first, "first start").await?;
+    store.add_application(first, "first start", None).await?;
     // Another server may have created one at the same time.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))

@@ -1,7 +1,10 @@
 //! `GET /audit` (CONTRACT 30, 38): who did what, to what, from which version to which.
 
-use crate::admin_world::{assert_refused, call, call_as, expect, token};
+use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
 use serde_json::{Value, json};
+use support::api::analyse;
+use support::postgres::Postgres;
+use support::sqlite;
 use support::stack::Stack;
 
 fn audit(stack: &Stack, query: &str) -> Vec<Value> {
@@ -178,4 +181,118 @@ fn the_log_is_narrowed_and_paged() {
         422,
         "query: takes action, actor, application_id, before, limit only",
     );
+}
+
+/// What the changes of [`a_change_whose_line_cannot_be_written_is_refused`] change.
+fn settings(stack: &Stack) -> Value {
+    let list = |path: &str, items: &str, fields: &[&str]| {
+        let page = expect(stack, 200, ("GET", path), Value::Null);
+        let items = page[items].as_array().unwrap().clone();
+        let of = |item: &Value| fields.iter().map(|field| item[field].clone()).collect();
+        items.iter().map(of).collect::<Vec<Value>>()
+    };
+    json!([
+        list(
+            "/tokens",
+            "tokens",
+            &["id", "name", "expires_at_ms", "revoked_at_ms"]
+        ),
+        list("/applications", "applications", &["id", "name", "version"]),
+    ])
+}
+
+fn a_change_whose_line_cannot_be_written_is_refused(stack: &Stack, execute: impl Fn(&str)) {
+    let bot = application(stack, "bot");
+    let (old, _) = token(stack, json!({"name": "old", "scopes": ["read"]}));
+    let (bot, old) = (format!("/applications/{bot}"), format!("/tokens/{old}"));
+    let rotate = format!("{old}/rotate");
+    let remove = |version: u8| format!("{bot}?version={version}");
+    let new = || json!({"name": "new", "scopes": ["read"]});
+    let changes = |remove: &str| {
+        let none = Value::Null;
+        [
+            (201, "POST", "/tokens", new(), "token.create"),
+            (200, "PATCH", &old, json!({"name": "x"}), "token.change"),
+            (201, "POST", &rotate, json!({"grace": 60}), "token.rotate"),
+            (200, "DELETE", &old, none.clone(), "token.revoke"),
+            (
+                201,
+                "POST",
+                "/applications",
+                json!({"name": "new"}),
+                "application.create",
+            ),
+            (
+                200,
+                "PATCH",
+                &bot,
+                json!({"version": 1, "name": "x"}),
+                "application.change",
+            ),
+            (204, "DELETE", remove, none.clone(), "application.remove"),
+            (
+                200,
+                "DELETE",
+                "/records?user_id=anna",
+                none,
+                "records.erase",
+            ),
+        ]
+        .map(|(status, method, path, body, action)| (status, method, path.to_owned(), body, action))
+    };
+    let (before, lines) = (settings(stack), audit(stack, ""));
+    execute("ALTER TABLE audit_log RENAME TO audit_away");
+    for (_, method, path, body, action) in changes(&remove(1)) {
+        let answer = call(stack, method, &path, body);
+        assert_eq!(answer.status(), 503, "{action}: {}", answer.text());
+        assert_eq!(settings(stack), before, "{action} is not made");
+    }
+    execute("ALTER TABLE audit_away RENAME TO audit_log");
+    assert_eq!(audit(stack, ""), lines);
+    let of_anna = analyse(stack, "hello", json!({"user_id": "anna"}));
+    assert_eq!(of_anna["warnings"], json!([]), "she is not erased");
+    for (status, method, path, body, action) in changes(&remove(2)) {
+        expect(stack, status, (method, &path), body);
+        assert_eq!(audit(stack, "")[0]["action"], action);
+    }
+    assert_ne!(settings(stack), before);
+}
+
+#[test]
+fn a_change_whose_line_cannot_be_written_is_not_made_in_the_embedded_database() {
+    // CONTRACT 30, 38.
+    let stack = Stack::all().start();
+    let file = stack.data_dir().join("monitor.db");
+    a_change_whose_line_cannot_be_written_is_refused(&stack, |sql| {
+        sqlite::execute_now(&file, &sql.replace("audit_log", "audit"));
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn a_change_whose_line_cannot_be_written_is_not_made_in_postgresql() {
+    // CONTRACT 30, 38.
+    let server = Postgres::start();
+    let database = server.empty_database();
+    let variables = database.owner_env().into_iter();
+    let stack = variables
+        .fold(Stack::analysis_server(), |builder, (name, value)| {
+            builder.env(name, value)
+        })
+        .start();
+    a_change_whose_line_cannot_be_written_is_refused(&stack, |sql| database.execute(sql));
+}
+
+#[test]
+fn an_erasure_has_a_line_before_it_begins_and_one_with_its_counts() {
+    // CONTRACT 30, 38.
+    let stack = Stack::all().start();
+    analyse(&stack, "hello", json!({"user_id": "anna"}));
+    let erase = ("DELETE", "/records?user_id=anna");
+    expect(&stack, 200, erase, Value::Null);
+    let lines = audit(&stack, "action=records.erase");
+    let said: Vec<_> = lines.iter().rev().map(|line| &line["details"]).collect();
+    let counts = json!({"records": 1, "attachments": 0});
+    assert_eq!(said, [&json!({"incomplete": true}), &counts]);
+    assert_eq!(lines[0]["target"], lines[1]["target"]);
 }

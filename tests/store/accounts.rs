@@ -18,7 +18,7 @@ pub(crate) fn account(name: &str) -> Account {
 
 pub(crate) async fn added(bed: &Bed, name: &str) -> Account {
     let account = account(name);
-    assert!(bed.store.add_account(account.clone()).await.unwrap());
+    assert!(bed.store.add_account(account.clone(), None).await.unwrap());
     account
 }
 
@@ -41,13 +41,13 @@ pub(crate) async fn an_account_comes_back_by_name_and_identifier(bed: &Bed) {
     whole.password = Some("$argon2id$x".to_owned());
     whole.disabled_at_ms = Some(7);
     whole.signed_in_at_ms = Some(8);
-    assert!(bed.store.add_account(whole.clone()).await.unwrap());
+    assert!(bed.store.add_account(whole.clone(), None).await.unwrap());
     let again = Account {
         id: AccountId(uuid::Uuid::new_v4()),
         ..whole.clone()
     };
     assert!(
-        !bed.store.add_account(again).await.unwrap(),
+        !bed.store.add_account(again, None).await.unwrap(),
         "the name is taken"
     );
     let named = bed.store.account_named(&whole.name).await.unwrap();
@@ -73,7 +73,7 @@ pub(crate) async fn accounts_come_by_name(bed: &Bed) {
 
 pub(crate) async fn an_accounts_change_leaves_what_it_does_not_name(bed: &Bed) {
     let account = added(bed, "ann").await;
-    let change = |change| bed.store.change_account(account.id, change);
+    let change = |change| bed.store.change_account(account.id, change, None);
     let password = AccountChange {
         password: Some("hash".to_owned()),
         signed_in_at_ms: Some(9),
@@ -95,13 +95,15 @@ pub(crate) async fn an_accounts_change_leaves_what_it_does_not_name(bed: &Bed) {
     let now = change(enable).await.unwrap().unwrap();
     assert_eq!((now.disabled_at_ms, now.signed_in_at_ms), (None, Some(9)));
     let unknown = AccountId(uuid::Uuid::new_v4());
-    let none = bed.store.change_account(unknown, AccountChange::default());
+    let none = bed
+        .store
+        .change_account(unknown, AccountChange::default(), None);
     assert!(none.await.unwrap().is_none());
 }
 
 pub(crate) async fn a_link_is_taken_once_and_in_time(bed: &Bed) {
     let (ann, store) = (added(bed, "ann").await, &bed.store);
-    store.add_link(hash(1), ann.id, 100).await.unwrap();
+    store.add_link(hash(1), ann.id, 100, None).await.unwrap();
     assert_eq!(store.link(hash(1), 99).await.unwrap(), Some(ann.id));
     assert_eq!(store.link(hash(1), 100).await.unwrap(), None);
     assert_eq!(store.take_link(hash(1), 100).await.unwrap(), None);
@@ -124,13 +126,13 @@ pub(crate) async fn a_password_and_disabling_end_the_links(bed: &Bed) {
         ..AccountChange::default()
     };
     for change in [password, disable] {
-        store.add_link(hash(2), ann.id, 100).await.unwrap();
+        store.add_link(hash(2), ann.id, 100, None).await.unwrap();
         store
-            .change_account(ann.id, AccountChange::default())
+            .change_account(ann.id, AccountChange::default(), None)
             .await
             .unwrap();
         assert_eq!(store.link(hash(2), 0).await.unwrap(), Some(ann.id));
-        store.change_account(ann.id, change).await.unwrap();
+        store.change_account(ann.id, change, None).await.unwrap();
         assert_eq!(store.link(hash(2), 0).await.unwrap(), None);
     }
 }
@@ -142,7 +144,7 @@ pub(crate) async fn a_password_that_was_replaced_begins_no_sign_in(bed: &Bed) {
         if_password: replaced.map(str::to_owned),
         ..AccountChange::default()
     };
-    let set = |change| store.change_account(ann.id, change);
+    let set = |change| store.change_account(ann.id, change, None);
     let enter = |number, hash_of_password| {
         let new = sign_in(&ann, MORNING_MS);
         store.add_sign_in(hash(number), new, hash_of_password, 0)
@@ -191,7 +193,7 @@ pub(crate) async fn sign_ins_begin_are_seen_and_end(bed: &Bed) {
         disabled_at_ms: Some(Some(1)),
         ..AccountChange::default()
     };
-    store.change_account(ann.id, disable).await.unwrap();
+    store.change_account(ann.id, disable, None).await.unwrap();
     assert!(store.sign_in(hash(5)).await.unwrap().is_none());
 }
 
@@ -199,10 +201,10 @@ pub(crate) async fn an_account_goes_with_its_application(bed: &Bed) {
     let own = bed.add_application("own").await;
     let mut tenant = account("tenant");
     tenant.application_id = Some(own);
-    bed.store.add_account(tenant.clone()).await.unwrap();
+    bed.store.add_account(tenant.clone(), None).await.unwrap();
     let new = sign_in(&tenant, MORNING_MS);
     bed.store.add_sign_in(hash(9), new, None, 0).await.unwrap();
-    bed.store.remove_application(own, 1).await.unwrap();
+    bed.store.remove_application(own, 1, None).await.unwrap();
     assert!(bed.store.account(tenant.id).await.unwrap().is_none());
     assert!(bed.store.sign_in(hash(9)).await.unwrap().is_none());
 }

@@ -34,7 +34,7 @@ pub(crate) async fn one_comes_back_as_it_was_added(bed: &Bed) {
     added.rules = json!({"keep_original": true, "pre": {text: [1.5, null]}});
     added.policy = Some(Ok(policy(r#"{"app_mode":"sync","phrase":"нет"}"#)));
     bed.store
-        .add_application(added.clone(), "test")
+        .add_application(added.clone(), "test", None)
         .await
         .unwrap();
     let back = bed.store.application(added.id).await.unwrap().unwrap();
@@ -53,7 +53,7 @@ pub(crate) async fn one_comes_back_as_it_was_added(bed: &Bed) {
     assert!(unknown.unwrap().is_none());
     let twice = bed
         .store
-        .add_application(application(added.id, "twice"), "test")
+        .add_application(application(added.id, "twice"), "test", None)
         .await;
     assert!(matches!(twice, Err(StoreError::Unavailable(_))));
 }
@@ -139,7 +139,10 @@ pub(crate) async fn a_whole_name_is_found_behind_any_number_that_hold_it(bed: &B
 }
 
 pub(crate) async fn a_change_keeps_the_version_before_it(bed: &Bed) {
-    let done = bed.store.change_application(bed.change(1, "second")).await;
+    let done = bed
+        .store
+        .change_application(bed.change(1, "second"), None)
+        .await;
     assert_eq!(done.unwrap(), Changed::Done(2));
     let now = get(bed).await;
     assert_eq!(
@@ -173,12 +176,12 @@ pub(crate) async fn a_change_keeps_the_version_before_it(bed: &Bed) {
 pub(crate) async fn a_lost_update_is_refused(bed: &Bed) {
     let store = &bed.store;
     let done = store
-        .change_application(bed.change(1, "mine"))
+        .change_application(bed.change(1, "mine"), None)
         .await
         .unwrap();
     assert_eq!(done, Changed::Done(2));
     let late = store
-        .change_application(bed.change(1, "yours"))
+        .change_application(bed.change(1, "yours"), None)
         .await
         .unwrap();
     assert_eq!(late, Changed::Conflict(2));
@@ -186,7 +189,7 @@ pub(crate) async fn a_lost_update_is_refused(bed: &Bed) {
     assert_eq!(versions(bed, None, 9).await.len(), 2);
     let mut unknown = bed.change(1, "nobody's");
     unknown.id = ApplicationId::random();
-    let unknown = store.change_application(unknown).await.unwrap();
+    let unknown = store.change_application(unknown, None).await.unwrap();
     assert_eq!(unknown, Changed::Unknown);
 }
 
@@ -197,7 +200,7 @@ pub(crate) async fn of_many_changes_at_once_one_is_made(bed: &Bed) {
         let store = [&bed.store, &other][number % 2].clone();
         let change = bed.change(1, &format!("name {number}"));
         tasks.push(tokio::spawn(async move {
-            store.change_application(change).await
+            store.change_application(change, None).await
         }));
     }
     let mut done = 0;
@@ -220,7 +223,7 @@ pub(crate) async fn earlier_versions_beyond_the_limits_go_oldest_first(bed: &Bed
     for version in 1..8 {
         let mut change = bed.change(version, "short");
         change.keep = limits(3, 1 << 20);
-        bed.store.change_application(change).await.unwrap();
+        bed.store.change_application(change, None).await.unwrap();
     }
     assert_eq!(kept(bed).await, [8, 7, 6, 5]);
     // What no database can compress.
@@ -239,7 +242,7 @@ pub(crate) async fn earlier_versions_beyond_the_limits_go_oldest_first(bed: &Bed
         let mut change = bed.change(version, "long");
         change.rules = json!({"noise": noise(version.unsigned_abs())});
         change.keep = limits(10, 100_000);
-        bed.store.change_application(change).await.unwrap();
+        bed.store.change_application(change, None).await.unwrap();
     }
     let long = kept(bed).await;
     assert!(
@@ -248,14 +251,14 @@ pub(crate) async fn earlier_versions_beyond_the_limits_go_oldest_first(bed: &Bed
     );
     let mut change = bed.change(13, "short");
     change.keep = limits(10, 1);
-    bed.store.change_application(change).await.unwrap();
+    bed.store.change_application(change, None).await.unwrap();
     assert_eq!(kept(bed).await, [14, 13], "the one before stays");
 }
 
 pub(crate) async fn versions_come_by_page_newest_first(bed: &Bed) {
     for version in 1..8 {
         let change = bed.change(version, &format!("name {version}"));
-        let done = bed.store.change_application(change).await.unwrap();
+        let done = bed.store.change_application(change, None).await.unwrap();
         assert_eq!(done, Changed::Done(version + 1));
     }
     let (mut seen, mut before) = (Vec::new(), None);
@@ -279,12 +282,12 @@ pub(crate) async fn a_change_sets_and_takes_away_the_policy(bed: &Bed) {
     let blocking = policy(r#"{"app_mode":"sync","phrase":"no"}"#);
     let mut set = bed.change(1, "with");
     set.policy = Some(blocking.clone());
-    bed.store.change_application(set).await.unwrap();
+    bed.store.change_application(set, None).await.unwrap();
     assert_eq!(get(bed).await.policy, Some(Ok(blocking.clone())));
     let listed = bed.store.policies().await.unwrap();
     assert_eq!((listed.len(), &listed[0].policy), (1, &Ok(blocking)));
     bed.store
-        .change_application(bed.change(2, "without"))
+        .change_application(bed.change(2, "without"), None)
         .await
         .unwrap();
     assert_eq!(get(bed).await.policy, None);

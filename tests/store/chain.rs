@@ -157,7 +157,7 @@ pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
         application_id: None,
         at_ms: MORNING_MS,
     };
-    bed.store.add_tombstone(&erasure).await.unwrap();
+    bed.store.add_tombstone(&erasure, None).await.unwrap();
     assert_eq!(bed.store.erase_step(&erasure).await.unwrap().records, 3);
     for _ in 0..2 {
         let mut late = numbered(bed, 1, 21);

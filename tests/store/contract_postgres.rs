@@ -18,6 +18,14 @@ impl Database for OnServer {
         let settings = self.database.settings();
         Arc::new(PostgresStore::open(&settings).await.unwrap())
     }
+
+    async fn execute(&self, sql: &str) {
+        self.database.execute(sql);
+    }
+
+    fn audit_table(&self) -> &'static str {
+        "audit_log"
+    }
 }
 
 fn a_database() -> OnServer {

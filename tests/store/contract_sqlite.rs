@@ -2,17 +2,32 @@
 
 use async_trait::async_trait;
 use monitor_store::{SqliteStore, Store};
+use std::path::PathBuf;
 use std::sync::Arc;
 use support::bed::Database;
+use support::sqlite;
 use support::stack::Folder;
 
 struct File(Arc<Folder>);
 
+impl File {
+    fn path(&self) -> PathBuf {
+        self.0.path().join("monitor.db")
+    }
+}
+
 #[async_trait]
 impl Database for File {
     async fn open(&self) -> Arc<dyn Store> {
-        let path = self.0.path().join("monitor.db");
-        Arc::new(SqliteStore::open(&path).await.unwrap())
+        Arc::new(SqliteStore::open(&self.path()).await.unwrap())
+    }
+
+    async fn execute(&self, sql: &str) {
+        sqlite::execute(&self.path(), sql).await;
+    }
+
+    fn audit_table(&self) -> &'static str {
+        "audit"
     }
 }
 

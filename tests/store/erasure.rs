@@ -29,7 +29,7 @@ fn erasure(user: &str, application_id: Option<ApplicationId>) -> Erasure {
 
 /// Tombstone and every step; gives the sums.
 async fn erase(bed: &Bed, erasure: &Erasure) -> Erased {
-    bed.store.add_tombstone(erasure).await.unwrap();
+    bed.store.add_tombstone(erasure, None).await.unwrap();
     let mut sum = Erased::default();
     loop {
         let step = bed.store.erase_step(erasure).await.unwrap();
@@ -127,7 +127,7 @@ pub(crate) async fn an_erasure_of_one_application_leaves_the_others(bed: &Bed) {
     assert!(matches!(late, Err(StoreError::Erased)));
     assert!(bed.store.insert(of_other()).await.is_ok());
     let again = erasure("u", Some(bed.application));
-    let id = bed.store.add_tombstone(&again).await.unwrap();
+    let id = bed.store.add_tombstone(&again, None).await.unwrap();
     assert_eq!(id, own.id, "one tombstone for one user");
 }
 
@@ -141,7 +141,7 @@ pub(crate) async fn many_records_go_in_steps(bed: &Bed) {
         task.await.unwrap().unwrap();
     }
     let all = erasure("u", None);
-    bed.store.add_tombstone(&all).await.unwrap();
+    bed.store.add_tombstone(&all, None).await.unwrap();
     let first = bed.store.erase_step(&all).await.unwrap();
     assert!((1..2_100).contains(&first.records), "{first:?}");
     let rest = erase(bed, &all).await;

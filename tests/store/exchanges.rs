@@ -87,7 +87,10 @@ pub(crate) async fn a_tool_call_comes_back_beside_its_messages(bed: &Bed) {
     assert_eq!(names, expected);
     let version = bed.store.application(bed.application).await.unwrap();
     let version = version.unwrap().version;
-    let removed = bed.store.remove_application(bed.application, version).await;
+    let removed = bed
+        .store
+        .remove_application(bed.application, version, None)
+        .await;
     removed.unwrap();
     let none = bed.store.tool_calls(bed.application, "x\0", 10).await;
     assert!(none.unwrap().is_empty());
@@ -145,7 +148,7 @@ pub(crate) async fn tool_calls_of_a_removed_user_go_with_the_exchange(bed: &Bed)
         application_id: None,
         at_ms: MORNING_MS,
     };
-    bed.store.add_tombstone(&erasure).await.unwrap();
+    bed.store.add_tombstone(&erasure, None).await.unwrap();
     let mut gone = 0;
     loop {
         match bed.store.erase_step(&erasure).await.unwrap().records {

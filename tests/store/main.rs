@@ -8,6 +8,7 @@ mod accounts;
 mod applications;
 mod attachments;
 mod audit;
+mod audited;
 mod backfill;
 mod chain;
 mod contract_postgres;

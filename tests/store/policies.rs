@@ -46,10 +46,12 @@ pub(crate) async fn every_change_counts(bed: &Bed) {
     seen.push(changes(bed).await);
     let mut renamed = bed.change(1, "renamed");
     renamed.policy = Some(blocking);
-    store.change_application(renamed).await.unwrap();
+    store.change_application(renamed, None).await.unwrap();
     seen.push(changes(bed).await);
     let other = bed.database.open().await;
-    let taken = other.change_application(bed.change(2, "without")).await;
+    let taken = other
+        .change_application(bed.change(2, "without"), None)
+        .await;
     assert_eq!(taken.unwrap(), Changed::Done(3));
     seen.push(changes(bed).await);
     other.close().await;
@@ -96,7 +98,7 @@ pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
         let mut change = bed.change(version, "changed");
         change.policy = Some(policy.clone());
         assert_eq!(
-            bed.store.change_application(change).await.unwrap(),
+            bed.store.change_application(change, None).await.unwrap(),
             Changed::Done(version + 1)
         );
         assert_eq!(bed.store.policies().await.unwrap()[0].policy, Ok(policy));
@@ -125,7 +127,12 @@ pub(crate) async fn the_program_and_the_store_agree_on_what_a_policy_is(bed: &Be
     constraint(set.unwrap_err());
     let mut change = bed.change(1, "contradiction");
     change.policy = Some(refused);
-    constraint(bed.store.change_application(change).await.unwrap_err());
+    constraint(
+        bed.store
+            .change_application(change, None)
+            .await
+            .unwrap_err(),
+    );
     let now = bed
         .store
         .application(bed.application)

@@ -15,9 +15,11 @@ async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {
     assert!(bed.store.set_policy(id, Some(policy)).await.unwrap());
     let bound = bed
         .store
-        .add_token(TokenHash([1; 32]), token("bound", Some(id)));
+        .add_token(TokenHash([1; 32]), token("bound", Some(id)), None);
     bound.await.unwrap();
-    let free = bed.store.add_token(TokenHash([2; 32]), token("free", None));
+    let free = bed
+        .store
+        .add_token(TokenHash([2; 32]), token("free", None), None);
     free.await.unwrap();
     let mut record = bed.exchange("x");
     record.application_id = id;
@@ -29,15 +31,15 @@ async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {
     let store = &bed.store;
     let other = ApplicationId::random();
     assert_eq!(
-        store.remove_application(other, 1).await.unwrap(),
+        store.remove_application(other, 1, None).await.unwrap(),
         Changed::Unknown
     );
     assert_eq!(
-        store.remove_application(id, 2).await.unwrap(),
+        store.remove_application(id, 2, None).await.unwrap(),
         Changed::Conflict(1)
     );
     assert!(store.record(record).await.unwrap().is_some());
-    let done = store.remove_application(id, 1).await.unwrap();
+    let done = store.remove_application(id, 1, None).await.unwrap();
     assert!(matches!(done, Changed::Done(_)));
     (id, record)
 }
@@ -108,7 +110,7 @@ pub(crate) async fn nothing_of_a_removed_application_is_shown(bed: &Bed) {
     assert!(store.token(&TokenHash([1; 32])).await.unwrap().is_none());
     let tokens = store.tokens(None, None, 5).await.unwrap();
     assert!(tokens.len() == 1 && tokens[0].name == "free");
-    let again = store.remove_application(id, 1).await.unwrap();
+    let again = store.remove_application(id, 1, None).await.unwrap();
     assert_eq!(again, Changed::Unknown);
 }
 
@@ -153,7 +155,7 @@ pub(crate) async fn its_records_take_no_part_of_a_limit(bed: &Bed) {
     for _ in 0..20 {
         kept.insert(0, bed.keep(bed.record()).await);
     }
-    let gone = bed.store.remove_application(other, 1).await.unwrap();
+    let gone = bed.store.remove_application(other, 1, None).await.unwrap();
     assert!(matches!(gone, Changed::Done(_)));
     let limits = RetentionLimits {
         rows: Some(20),

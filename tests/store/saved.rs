@@ -29,7 +29,7 @@ pub(crate) async fn a_shared_filter_is_seen_by_its_owners_tenant_alone(bed: &Bed
     for name in ["carl", "dora"] {
         let mut tenant = account(name);
         tenant.application_id = Some(bed.application);
-        assert!(bed.store.add_account(tenant.clone()).await.unwrap());
+        assert!(bed.store.add_account(tenant.clone(), None).await.unwrap());
         tenants.push(tenant);
     }
     for kept in [

@@ -77,14 +77,14 @@ pub(crate) async fn a_closed_store_says_so(bed: &Bed) {
         store.first_application(),
         store.application(id),
         store.applications(&ApplicationFilter::default()),
-        store.change_application(bed.change(1, "late")),
-        store.remove_application(id, 1),
+        store.change_application(bed.change(1, "late"), None),
+        store.remove_application(id, 1, None),
         store.application_versions(id, None, 5),
         store.has_tokens(),
         store.token(&TokenHash([0; 32])),
         store.tokens(None, None, 5),
-        store.add_token(TokenHash([0; 32]), token("late", None)),
-        store.change_token(TokenId(id.0), TokenChange::default()),
+        store.add_token(TokenHash([0; 32]), token("late", None), None),
+        store.change_token(TokenId(id.0), TokenChange::default(), None),
         store.audit(&AuditFilter::default()),
         store.policies(),
         store.policy_changes(),
@@ -113,7 +113,7 @@ async fn tells(store: &Arc<dyn Store>, change: impl Future<Output = ()>) {
 }
 
 async fn change_something(bed: &Bed, store: &dyn Store) {
-    let changed = store.change_application(bed.change(1, "other")).await;
+    let changed = store.change_application(bed.change(1, "other"), None).await;
     assert_eq!(changed.unwrap(), Changed::Done(2));
 }
 
@@ -126,9 +126,9 @@ pub(crate) async fn whoever_waits_is_told_of_a_change_made_here(bed: &Bed) {
     };
     let mut token = token("t", None);
     token.id = id;
-    let added = bed.store.add_token(TokenHash([1; 32]), token);
+    let added = bed.store.add_token(TokenHash([1; 32]), token, None);
     tells(&bed.store, async { added.await.unwrap() }).await;
-    let revoked = bed.store.change_token(id, revoke);
+    let revoked = bed.store.change_token(id, revoke, None);
     tells(&bed.store, async { drop(revoked.await.unwrap()) }).await;
 }
 

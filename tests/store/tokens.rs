@@ -16,8 +16,11 @@ pub(crate) async fn one_comes_back_by_its_hash_only_and_is_not_replaced(bed: &Be
     added.scopes = Scopes::of(&[Scope::Read, Scope::Admin]);
     added.expires_at_ms = Some(MORNING_MS + 9);
     let hash = TokenHash([7; 32]);
-    store.add_token(hash, added.clone()).await.unwrap();
-    store.add_token(hash, token("later", None)).await.unwrap();
+    store.add_token(hash, added.clone(), None).await.unwrap();
+    store
+        .add_token(hash, token("later", None), None)
+        .await
+        .unwrap();
     assert!(store.has_tokens().await.unwrap());
     let back = get(bed, hash).await;
     assert_eq!(
@@ -36,12 +39,16 @@ pub(crate) async fn one_comes_back_by_its_hash_only_and_is_not_replaced(bed: &Be
 pub(crate) async fn a_change_leaves_what_it_does_not_name(bed: &Bed) {
     let (store, hash) = (&bed.store, TokenHash([7; 32]));
     let added = token("one", None);
-    store.add_token(hash, added.clone()).await.unwrap();
+    store.add_token(hash, added.clone(), None).await.unwrap();
     let expire = TokenChange {
         expires_at_ms: Some(Some(MORNING_MS + 5)),
         ..TokenChange::default()
     };
-    let now = store.change_token(added.id, expire).await.unwrap().unwrap();
+    let now = store
+        .change_token(added.id, expire, None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(
         (&*now.name, now.expires_at_ms),
         ("one", Some(MORNING_MS + 5))
@@ -50,7 +57,11 @@ pub(crate) async fn a_change_leaves_what_it_does_not_name(bed: &Bed) {
         name: Some("two".to_owned()),
         ..TokenChange::default()
     };
-    let now = store.change_token(added.id, rename).await.unwrap().unwrap();
+    let now = store
+        .change_token(added.id, rename, None)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(
         (&*now.name, now.expires_at_ms),
         ("two", Some(MORNING_MS + 5))
@@ -59,27 +70,33 @@ pub(crate) async fn a_change_leaves_what_it_does_not_name(bed: &Bed) {
         expires_at_ms: Some(None),
         ..TokenChange::default()
     };
-    store.change_token(added.id, forever).await.unwrap();
+    store.change_token(added.id, forever, None).await.unwrap();
     let back = get(bed, hash).await;
     assert_eq!(
         (&*back.name, back.expires_at_ms, back.revoked_at_ms),
         ("two", None, None)
     );
     let nobody = TokenId(uuid::Uuid::new_v4());
-    let unknown = store.change_token(nobody, TokenChange::default()).await;
+    let unknown = store
+        .change_token(nobody, TokenChange::default(), None)
+        .await;
     assert!(unknown.unwrap().is_none());
 }
 
 pub(crate) async fn a_revoked_one_stays_so(bed: &Bed) {
     let (store, hash) = (&bed.store, TokenHash([7; 32]));
     let added = token("one", None);
-    store.add_token(hash, added.clone()).await.unwrap();
+    store.add_token(hash, added.clone(), None).await.unwrap();
     for at in [MORNING_MS, MORNING_MS + 1] {
         let revoke = TokenChange {
             revoked_at_ms: Some(at),
             ..TokenChange::default()
         };
-        let now = store.change_token(added.id, revoke).await.unwrap().unwrap();
+        let now = store
+            .change_token(added.id, revoke, None)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(now.revoked_at_ms, Some(MORNING_MS));
     }
     assert!(!get(bed, hash).await.is_valid_at(MORNING_MS + 2));
@@ -96,7 +113,7 @@ pub(crate) async fn pages_go_from_new_to_old(bed: &Bed) {
             added.expires_at_ms = Some(1);
         }
         store
-            .add_token(TokenHash([number; 32]), added)
+            .add_token(TokenHash([number; 32]), added, None)
             .await
             .unwrap();
     }
@@ -119,7 +136,7 @@ pub(crate) async fn pages_go_from_new_to_old(bed: &Bed) {
 pub(crate) async fn a_use_is_noted_and_never_goes_back(bed: &Bed) {
     let (store, hash) = (&bed.store, TokenHash([7; 32]));
     let added = token("one", None);
-    store.add_token(hash, added.clone()).await.unwrap();
+    store.add_token(hash, added.clone(), None).await.unwrap();
     for at in [MORNING_MS + 60_000, MORNING_MS] {
         store.touch_token(added.id, at);
     }

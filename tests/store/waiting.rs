@@ -287,7 +287,7 @@ pub(crate) async fn the_files_of_an_erased_user_go_with_the_late_record(bed: &Be
         application_id: None,
         at_ms: MORNING_MS,
     };
-    bed.store.add_tombstone(&erasure).await.unwrap();
+    bed.store.add_tombstone(&erasure, None).await.unwrap();
     while bed.store.erase_step(&erasure).await.unwrap().records > 0 {}
     assert_eq!(unlinked(bed).await, [file(1).hash]);
     let refused = bed.store.insert(of_user("late")).await;
@@ -300,7 +300,7 @@ pub(crate) async fn they_go_with_their_application(bed: &Bed) {
     let other = bed.add_application("other").await;
     attach_to(bed, exchange(other, "x", Stage::PreCall), file(1)).await;
     attach_to(bed, prompt(bed, "x"), file(2)).await;
-    let removed = bed.store.remove_application(other, 1).await.unwrap();
+    let removed = bed.store.remove_application(other, 1, None).await.unwrap();
     assert!(matches!(removed, Changed::Done(_)));
     assert_eq!(unlinked(bed).await, [file(1).hash]);
     assert_eq!(files(bed, bed.exchange("x")).await, [file(2)]);

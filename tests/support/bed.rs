@@ -22,6 +22,12 @@ pub const DAY_MS: i64 = 86_400_000;
 pub trait Database: Send + Sync {
     /// A store over it; another one at each call, all over the same database.
     async fn open(&self) -> Arc<dyn Store>;
+
+    /// Executes SQL in the database, beside its stores.
+    async fn execute(&self, sql: &str);
+
+    /// The table of the audit log.
+    fn audit_table(&self) -> &'static str;
 }
 
 /// What a test of the contract works on.
@@ -130,7 +136,7 @@ impl Bed {
 pub async fn add_application(store: &dyn Store, name: &str) -> ApplicationId {
     let id = ApplicationId::random();
     let added = store
-        .add_application(application(id, name), "who made it")
+        .add_application(application(id, name), "who made it", None)
         .await;
     added.unwrap();
     id

@@ -6,6 +6,7 @@ use crate::world::{ADMIN, PASSWORD, administrator};
 use serde_json::json;
 use support::KEY;
 use support::request::Request;
+use support::sqlite;
 use support::stack::Stack;
 use support::visitor::Visitor;
 
@@ -160,6 +161,41 @@ fn contract_30_what_people_do_stands_in_the_audit_log_without_any_secret() {
         "{log}"
     );
     assert!(!stack.stderr().contains(PASSWORD));
+}
+
+#[test]
+fn contract_30_a_change_whose_line_cannot_be_written_is_not_made() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    analyst.get("/ui/password");
+    let ann = account_path(&admin.get("/ui/users").text(), "ann");
+    let edit = format!("{ann}/edit");
+    let log = || stack.analysis("/audit", KEY).json()["entries"].clone();
+    let (lines, file) = (log(), stack.data_dir().join("monitor.db"));
+    let (boris, new) = ([("name", "boris"), ("role", "analyst")], "another password");
+    let password = [("old", PASSWORD), ("password", new), ("again", new)];
+    sqlite::execute_now(&file, "ALTER TABLE audit RENAME TO audit_away");
+    for refused in [
+        admin.post("/ui/users", &boris),
+        admin.post(&edit, &[("action", "disable")]),
+        admin.post(&edit, &[("role", "administrator")]),
+        admin.post(&format!("{ann}/link"), &[]),
+        analyst.post("/ui/password", &password),
+    ] {
+        assert_eq!(refused.status(), 503, "{}", refused.text());
+    }
+    sqlite::execute_now(&file, "ALTER TABLE audit_away RENAME TO audit");
+    assert_eq!(log(), lines);
+    assert!(!admin.get("/ui/users").text().contains("boris"));
+    assert_eq!(analyst.get("/ui/users").status(), 403, "still an analyst");
+    let mut again = Visitor::new(stack.analysis_addr);
+    again.get("/ui/sign-in");
+    let fields = [("name", "ann"), ("password", PASSWORD)];
+    let entered = again.post("/ui/sign-in", &fields);
+    assert_eq!(entered.status(), 303, "the password is the old one");
+    assert_eq!(admin.post("/ui/users", &boris).status(), 200);
+    assert_eq!(log()[1]["action"], "account.create");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Accounts of the people who use the web UI. A password is stored as its Argon2id hash. The end users of
 //! the applications are not accounts: they are names in records (§2.7 `user_id`).
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
@@ -101,7 +102,11 @@ pub trait AccountStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written; the same holds for every method here.
-    async fn add_account(&self, account: Account) -> Result<bool, StoreError>;
+    async fn add_account(
+        &self,
+        account: Account,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError>;
 
     /// Accounts whose names sort after `after`, ordered by name.
     async fn accounts(&self, after: Option<&str>, limit: u32) -> Result<Vec<Account>, StoreError>;
@@ -117,6 +122,7 @@ pub trait AccountStore: Send + Sync {
         &self,
         id: AccountId,
         change: AccountChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Account>, StoreError>;
 
     /// The account that an identity belongs to.

@@ -1,5 +1,6 @@
 //! Applications and their versions (CONTRACT 38).
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::text_search::folded;
 use async_trait::async_trait;
@@ -166,12 +167,21 @@ pub trait ApplicationStore: Send + Sync {
     -> Result<ApplicationPage, StoreError>;
 
     /// Adds an application; `by` is recorded as the author of its first version.
-    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
+    async fn add_application(
+        &self,
+        application: Application,
+        by: &str,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError>;
 
     /// Changes an application and keeps its previous version, atomically, with as many earlier ones as the change
     /// says. Equal content is a change too.
     /// The constraints of the store may refuse the policy: [`StoreError::Unavailable`].
-    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError>;
+    async fn change_application(
+        &self,
+        change: ApplicationChange,
+        audit: Option<AuditEntry>,
+    ) -> Result<Changed, StoreError>;
 
     /// Removes an application with its versions, policy and tokens, if it has the expected version. No
     /// list shows its records from then on; the store's maintenance removes them in bounded steps.
@@ -179,6 +189,7 @@ pub trait ApplicationStore: Send + Sync {
         &self,
         id: ApplicationId,
         expected_version: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<Changed, StoreError>;
 
     /// Versions of an application before `before`, newest first.

@@ -1,7 +1,11 @@
 //! The audit log: who changed what (CONTRACT 38). It never holds a token's value, a message or a phrase.
+//!
+//! Methods that change something take the entry of the change and write both in one transaction: either is stored
+//! with the other or not at all. A change that turns out to be none has no entry. Without an entry are changes that
+//! nobody made: those of a first start and of the configuration file.
 
 use crate::error::StoreError;
-use crate::tokens::TokenId;
+use crate::token_id::TokenId;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use serde_json::Value;
@@ -27,6 +31,16 @@ pub struct AuditEntry {
     pub details: Value,
 }
 
+impl AuditEntry {
+    /// The same entry about another target.
+    pub(crate) fn about(self, target: impl ToString) -> Self {
+        Self {
+            target: target.to_string(),
+            ..self
+        }
+    }
+}
+
 /// Which entries of the audit log a list shows, newest first; every condition has to hold.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
@@ -45,7 +59,7 @@ pub struct AuditFilter {
 /// The audit log.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
-    /// Appends an entry.
+    /// Appends an entry that belongs to no change, or to one that takes many transactions.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written; the same holds for every method here.

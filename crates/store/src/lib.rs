@@ -28,6 +28,7 @@ mod sql;
 mod sqlite;
 mod statistics;
 mod text_search;
+mod token_id;
 mod tokens;
 mod transfer;
 
@@ -65,7 +66,8 @@ pub use sqlite::SqliteStore;
 pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
 };
-pub use tokens::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId, TokenStore};
+pub use token_id::TokenId;
+pub use tokens::{Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 pub use transfer::{
     Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,
     TransferError, Value,

@@ -1,5 +1,6 @@
 //! Removing records: by the limits of retention (CONTRACT 38), and by the erasure of an end user.
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::records::NewRecord;
 use async_trait::async_trait;
@@ -237,17 +238,25 @@ pub struct Erased {
 pub trait TombstoneStore: Send + Sync {
     /// Makes the store refuse records of this user from now on ([`StoreError::Erased`]). What an exchange of the user
     /// still brings without a name is refused by a tombstone of the exchange. Returns the
-    /// identifier of the tombstone in force, which may be an earlier one.
+    /// identifier of the tombstone in force, which may be an earlier one; it becomes the target of the audit entry.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    async fn add_tombstone(&self, erasure: &Erasure) -> Result<Uuid, StoreError>;
+    async fn add_tombstone(
+        &self,
+        erasure: &Erasure,
+        audit: Option<AuditEntry>,
+    ) -> Result<Uuid, StoreError>;
 
     /// Removes a tombstone, so that records of its user are stored again; false if there is none with this identifier.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written.
-    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError>;
+    async fn remove_tombstone(
+        &self,
+        id: Uuid,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError>;
 }
 
 /// Removal of stored records, in bounded steps.

@@ -2,6 +2,7 @@
 //! SHA-256 hash of a link's or a session cookie's value.
 
 use crate::accounts::{Account, AccountId};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use async_trait::async_trait;
 use monitor_model::Secret;
@@ -41,6 +42,7 @@ pub trait SignInStore: Send + Sync {
         hash: SecretHash,
         account: AccountId,
         ends_at_ms: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<(), StoreError>;
 
     /// The account of a link that has not expired.

@@ -1,15 +1,12 @@
 //! Bearer tokens (CONTRACT 30). The store holds the hash of a token's value, never the value.
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
+use crate::token_id::TokenId;
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, Secret};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
-use uuid::Uuid;
-
-/// Identifies a token without revealing its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TokenId(pub Uuid);
 
 /// SHA-256 of a token's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,6 +128,19 @@ pub struct TokenChange {
     pub revoked_at_ms: Option<i64>,
 }
 
+/// A token that takes the place of another one.
+#[derive(Clone, Debug)]
+pub struct TokenRotation {
+    /// The token that is replaced.
+    pub old: TokenId,
+    /// When the old one ends, milliseconds since 1970.
+    pub old_ends_at_ms: i64,
+    /// The hash of the new one.
+    pub hash: TokenHash,
+    /// The new one.
+    pub new: Token,
+}
+
 /// Bearer tokens of all applications.
 #[async_trait]
 pub trait TokenStore: Send + Sync {
@@ -156,14 +166,27 @@ pub trait TokenStore: Send + Sync {
     ) -> Result<Vec<Token>, StoreError>;
 
     /// Adds a token; leaves an existing token with the same hash as it is.
-    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError>;
+    async fn add_token(
+        &self,
+        hash: TokenHash,
+        token: Token,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError>;
 
     /// Changes a token and returns its new state; None if it does not exist.
     async fn change_token(
         &self,
         id: TokenId,
         change: TokenChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Token>, StoreError>;
+
+    /// Adds the new token and ends the old one, atomically; false, and nothing is changed, if there is no old one.
+    async fn rotate_token(
+        &self,
+        rotation: TokenRotation,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError>;
 
     /// Notes that a token was used at this time, milliseconds since 1970. Never waits; the note may be
     /// lost under load.

@@ -8,7 +8,7 @@ use crate::analysis::error::ApiError;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use monitor_model::{ApplicationId, Secret};
-use monitor_store::{Scope, Scopes, StoreError, Token, TokenHash, TokenId, TokenStore};
+use monitor_store::{AuditEntry, Scope, Scopes, StoreError, Token, TokenHash, TokenId, TokenStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -65,8 +65,14 @@ impl TokenCache {
     }
 
     /// Stores a token with this value; one that is known already stays unchanged.
-    pub(crate) async fn add(&self, value: &Secret, token: Token) -> Result<(), StoreError> {
-        self.store.add_token(TokenHash::of(value), token).await
+    pub(crate) async fn add(
+        &self,
+        value: &Secret,
+        token: Token,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
+        let hash = TokenHash::of(value);
+        self.store.add_token(hash, token, audit).await
     }
 
     async fn load(&self, hash: TokenHash) -> Result<Option<Arc<Known>>, StoreError> {

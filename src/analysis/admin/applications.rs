@@ -119,15 +119,13 @@ impl Admin {
             return Err(ApiError::Conflict("id: an application has it already"));
         }
         content.fill(&mut made);
-        self.applications
-            .add_application(made.clone(), &caller.name)
-            .await?;
-        self.application_cache.invalidate_all();
         let details = json!({"version_from": null, "version_to": 1, "changed": changed});
         let target = Target::Application(made.id);
-        self.audit
-            .append(caller, Action::ApplicationCreate, target, details)
+        let entry = Action::ApplicationCreate.entry(caller, target, details);
+        self.applications
+            .add_application(made.clone(), &caller.name, Some(entry))
             .await?;
+        self.application_cache.invalidate_all();
         Ok(self.file_policies.in_force(made))
     }
 
@@ -183,21 +181,20 @@ impl Admin {
         if accounts > 0 {
             caller.must_administer()?;
         }
-        let removed = self
-            .applications
-            .remove_application(basis.id, basis.version)
-            .await?;
-        done(removed)?;
-        self.application_cache.invalidate_all();
-        self.token_cache.invalidate_all();
         let mut details = json!({"version_from": basis.version, "version_to": null});
         if let (1.., Value::Object(details)) = (accounts, &mut details) {
             details.insert("accounts".to_owned(), accounts.into());
         }
         let target = Target::Application(basis.id);
-        self.audit
-            .append(caller, Action::ApplicationRemove, target, details)
-            .await
+        let entry = Action::ApplicationRemove.entry(caller, target, details);
+        let removed = self
+            .applications
+            .remove_application(basis.id, basis.version, Some(entry))
+            .await?;
+        done(removed)?;
+        self.application_cache.invalidate_all();
+        self.token_cache.invalidate_all();
+        Ok(())
     }
 
     /// One page of versions, newest first, and `before` of the next page.
@@ -275,25 +272,23 @@ impl Admin {
     ) -> Result<Application, ApiError> {
         let (mut base, content) = self.checked(caller, edit, base).await?;
         let changed = content.changes(&base);
-        let expected_version = base.version;
         content.fill(&mut base);
         base.updated_at_ms = now_ms();
-        let change = as_change(&base, &caller.name, self.keep_versions);
-        base.version = done(self.applications.change_application(change).await?)?;
-        self.application_cache.invalidate_all();
         let (action, restored) = match origin {
             ContentOrigin::Changed => (Action::ApplicationChange, None),
             ContentOrigin::Restored(version) => (Action::ApplicationRestore, Some(version)),
         };
         let mut details = json!({
-            "version_from": expected_version, "version_to": base.version, "changed": changed,
+            "version_from": base.version, "version_to": base.version + 1, "changed": changed,
         });
         if let (Some(version), Value::Object(details)) = (restored, &mut details) {
             details.insert("restored".to_owned(), version.into());
         }
-        self.audit
-            .append(caller, action, Target::Application(base.id), details)
-            .await?;
+        let entry = action.entry(caller, Target::Application(base.id), details);
+        let change = as_change(&base, &caller.name, self.keep_versions);
+        let changed = self.applications.change_application(change, Some(entry));
+        base.version = done(changed.await?)?;
+        self.application_cache.invalidate_all();
         Ok(self.file_policies.in_force(base))
     }
 }

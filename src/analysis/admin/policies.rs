@@ -93,7 +93,7 @@ impl Admin {
         let bare = bare_application(listed.id, listed.name.clone(), json!({}));
         let added = self
             .applications
-            .add_application(bare, "configuration")
+            .add_application(bare, "configuration", None)
             .await;
         // Another server may have created it at the same time.
         match added.is_err() && self.applications.application(listed.id).await?.is_some() {

@@ -9,7 +9,9 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::text_checks::check_name;
 use monitor_model::{ApplicationId, Secret};
-use monitor_store::{Scope, Scopes, Token, TokenChange, TokenId};
+use monitor_store::{
+    AuditEntry, Scope, Scopes, Token, TokenChange, TokenHash, TokenId, TokenRotation,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -105,12 +107,12 @@ impl Admin {
             return Err(ApiError::Fields(problems));
         }
         self.must_have_room_for(&token, 0).await?;
-        let made = self.store_token(token).await?;
-        let details = described(&made.token);
-        self.audit
-            .append(caller, Action::TokenCreate, target(&made.token), details)
+        let value = new_value()?;
+        let entry = Action::TokenCreate.entry(caller, target(&token), described(&token));
+        self.token_cache
+            .add(&value, token.clone(), Some(entry))
             .await?;
-        Ok(made)
+        Ok(CreatedToken { token, value })
     }
 
     /// One page, newest first, and the position of the next one. A bound caller sees the tokens that are
@@ -167,12 +169,12 @@ impl Admin {
             expires_at_ms,
             revoked_at_ms: None,
         };
-        let now = self.apply(id, change).await?;
-        let details = json!({"changed": changes(&token, &now), "expires_at_ms": now.expires_at_ms});
-        self.audit
-            .append(caller, Action::TokenChange, target(&now), details)
-            .await?;
-        Ok(now)
+        let details = json!({
+            "changed": changed(&token, &change),
+            "expires_at_ms": change.expires_at_ms.unwrap_or(token.expires_at_ms),
+        });
+        let entry = Action::TokenChange.entry(caller, target(&token), details);
+        self.apply(id, change, entry).await
     }
 
     /// Revokes a token for good; one that is revoked stays as it is.
@@ -188,12 +190,8 @@ impl Admin {
             revoked_at_ms: Some(now_ms()),
             ..TokenChange::default()
         };
-        let token = self.apply(id, change).await?;
-        let details = described(&token);
-        self.audit
-            .append(caller, Action::TokenRevoke, target(&token), details)
-            .await?;
-        Ok(token)
+        let entry = Action::TokenRevoke.entry(caller, target(&token), described(&token));
+        self.apply(id, change, entry).await
     }
 
     /// Creates a token like this one and ends this one after the grace period, in which both are valid.
@@ -217,27 +215,30 @@ impl Admin {
                 "the token is expired or revoked: make a new one instead",
             ));
         }
-        let mut token = new_token(old.name.clone(), old.scopes, old.application_id);
-        token.expires_at_ms = match rotation.expiry {
+        let mut new = new_token(old.name.clone(), old.scopes, old.application_id);
+        new.expires_at_ms = match rotation.expiry {
             Some(expiry) => end(expiry, now_ms)?,
             None => old.expires_at_ms,
         };
-        self.must_have_room_for(&token, usize::from(rotation.grace.is_zero()))
+        self.must_have_room_for(&new, usize::from(rotation.grace.is_zero()))
             .await?;
-        // The new one first: if ending the old one fails, nobody is locked out.
-        let made = self.store_token(token).await?;
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
         let ends = old.expires_at_ms.unwrap_or(i64::MAX).min(grace_ends);
-        let change = TokenChange {
-            expires_at_ms: Some(Some(ends)),
-            ..TokenChange::default()
+        let details = json!({"new_token_id": new.id.0, "old_expires_at_ms": ends});
+        let entry = Action::TokenRotate.entry(caller, target(&old), details);
+        let value = new_value()?;
+        let rotation = TokenRotation {
+            old: id,
+            old_ends_at_ms: ends,
+            hash: TokenHash::of(&value),
+            new: new.clone(),
         };
-        self.apply(id, change).await?;
-        let details = json!({"new_token_id": made.token.id.0, "old_expires_at_ms": ends});
-        self.audit
-            .append(caller, Action::TokenRotate, target(&old), details)
-            .await?;
-        Ok(made)
+        let is_done = self.tokens.rotate_token(rotation, Some(entry)).await?;
+        self.token_cache.invalidate_all();
+        match is_done {
+            true => Ok(CreatedToken { token: new, value }),
+            false => Err(ApiError::NotFound),
+        }
     }
 
     /// Requires that the application that a new token is bound to may have one more, which replaces so many at once.
@@ -263,17 +264,20 @@ impl Admin {
         }
     }
 
-    async fn store_token(&self, token: Token) -> Result<CreatedToken, ApiError> {
-        let value = random_value().map_err(|_| ApiError::Internal)?;
-        self.token_cache.add(&value, token.clone()).await?;
-        Ok(CreatedToken { token, value })
-    }
-
-    async fn apply(&self, id: TokenId, change: TokenChange) -> Result<Token, ApiError> {
-        let changed = self.tokens.change_token(id, change).await?;
+    async fn apply(
+        &self,
+        id: TokenId,
+        change: TokenChange,
+        entry: AuditEntry,
+    ) -> Result<Token, ApiError> {
+        let changed = self.tokens.change_token(id, change, Some(entry)).await?;
         self.token_cache.invalidate_all();
         changed.ok_or(ApiError::NotFound)
     }
+}
+
+fn new_value() -> Result<Secret, ApiError> {
+    random_value().map_err(|_| ApiError::Internal)
 }
 
 fn target(token: &Token) -> Target {
@@ -289,12 +293,16 @@ fn described(token: &Token) -> Value {
     })
 }
 
-fn changes(before: &Token, after: &Token) -> Vec<&'static str> {
+/// The names of the fields that a change changes.
+fn changed(token: &Token, change: &TokenChange) -> Vec<&'static str> {
     let mut names = Vec::new();
-    if before.name != after.name {
+    if change.name.as_ref().is_some_and(|name| *name != token.name) {
         names.push("name");
     }
-    if before.expires_at_ms != after.expires_at_ms {
+    if change
+        .expires_at_ms
+        .is_some_and(|end| end != token.expires_at_ms)
+    {
         names.push("expires_at_ms");
     }
     names

@@ -237,7 +237,10 @@ mod tests {
             policy: None,
             rules,
         };
-        store.add_application(application, "test").await.unwrap();
+        store
+            .add_application(application, "test", None)
+            .await
+            .unwrap();
         let compilations = Compilations::new(AnalysisQueue::default(), None);
         let cache = ApplicationCache::new(store.clone(), Arc::default(), compilations.clone());
         let cache = Arc::new(cache);

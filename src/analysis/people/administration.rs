@@ -11,7 +11,7 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::{ApiError, FieldProblem};
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The longest name of an account, in characters.
 const LONGEST_NAME: usize = 64;
@@ -70,12 +70,12 @@ impl People {
             application_id: new.application_id,
             ..new_account(&name, new.role)
         };
-        if !self.accounts.add_account(account.clone()).await? {
+        let details = json!({"name": name, "role": new.role.as_str()});
+        let entry = Action::AccountCreate.entry(caller, target(&account), details);
+        let added = self.accounts.add_account(account.clone(), Some(entry));
+        if !added.await? {
             return Err(FieldProblem::new("name", "is taken; choose another one").into());
         }
-        let details = json!({"name": name, "role": new.role.as_str()});
-        self.audit_account(caller, Action::AccountCreate, &account, details)
-            .await?;
         let link = self.make_link(caller, &account).await?;
         Ok((account, link))
     }
@@ -132,25 +132,23 @@ impl People {
             AccountEdit::Disable => change.disabled_at_ms = Some(Some(now_ms())),
             AccountEdit::Enable => change.disabled_at_ms = Some(None),
         }
-        let account = self.accounts.change_account(id, change).await?;
-        let account = account.ok_or(ApiError::NotFound)?;
+        let disabled_at_ms = change.disabled_at_ms.unwrap_or(account.disabled_at_ms);
         let details = json!({
-            "name": account.name, "role": account.role.as_str(),
-            "disabled": account.disabled_at_ms.is_some(),
+            "name": account.name, "role": change.role.unwrap_or(account.role).as_str(),
+            "disabled": disabled_at_ms.is_some(),
         });
-        self.audit_account(caller, Action::AccountChange, &account, details)
-            .await?;
-        Ok(account)
+        let entry = Action::AccountChange.entry(caller, target(&account), details);
+        let changed = self.accounts.change_account(id, change, Some(entry));
+        changed.await?.ok_or(ApiError::NotFound)
     }
 
     async fn make_link(&self, caller: &Caller, account: &Account) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
-        self.sign_ins
-            .add_link(SecretHash::of(&value), account.id, ends)
-            .await?;
         let details = json!({"name": account.name, "ends_at_ms": ends});
-        self.audit_account(caller, Action::AccountLink, account, details)
+        let entry = Action::AccountLink.entry(caller, target(account), details);
+        self.sign_ins
+            .add_link(SecretHash::of(&value), account.id, ends, Some(entry))
             .await?;
         Ok(value)
     }
@@ -161,17 +159,11 @@ impl People {
         let has_provider = self.oidc.is_some();
         Ok(others.any(|account| can_administer(account, has_provider)))
     }
+}
 
-    async fn audit_account(
-        &self,
-        caller: &Caller,
-        action: Action,
-        account: &Account,
-        details: Value,
-    ) -> Result<(), ApiError> {
-        let target = Target::Account(account.id, account.application_id);
-        self.audit.append(caller, action, target, details).await
-    }
+/// An account in the audit log.
+pub(super) fn target(account: &Account) -> Target {
+    Target::Account(account.id, account.application_id)
 }
 
 /// Checks the name of an account.

@@ -25,7 +25,7 @@ pub(crate) async fn first_link(
         Some(account) => account.id,
         None => {
             let account = new_account(FIRST_NAME, Role::Administrator);
-            store.add_account(account.clone()).await?;
+            store.add_account(account.clone(), None).await?;
             // Another server may have created it at the same time.
             let stored = store.account_named(FIRST_NAME).await?;
             stored.map_or(account.id, |stored| stored.id)
@@ -36,7 +36,7 @@ pub(crate) async fn first_link(
     };
     let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
     store
-        .add_link(SecretHash::of(&value), account, ends)
+        .add_link(SecretHash::of(&value), account, ends, None)
         .await?;
     Ok(Some(value))
 }

@@ -14,7 +14,6 @@ pub(crate) mod sign_ins;
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{Account, AccountId, Role};
 
-use crate::analysis::audit::AuditLog;
 use monitor_store::{AccountStore, ApplicationStore, SignInStore};
 use oidc::Provider;
 use refused_sign_ins::RefusedSignIns;
@@ -30,7 +29,6 @@ pub struct People {
     pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) sign_ins: Arc<dyn SignInStore>,
     pub(super) applications: Arc<dyn ApplicationStore>,
-    pub(super) audit: AuditLog,
     /// The identity provider; None where people sign in by password alone.
     pub(super) oidc: Option<Provider>,
     pub(crate) refused_sign_ins: RefusedSignIns,

@@ -4,10 +4,10 @@
 
 use super::People;
 use super::accounts::new_account;
-use super::administration::{AccountEdit, check_name};
+use super::administration::{AccountEdit, check_name, target};
 use super::oidc::{AccessDenied, Person, Provider};
 use crate::analysis::access::caller::Caller;
-use crate::analysis::audit::{Action, Target};
+use crate::analysis::audit::Action;
 use crate::analysis::error::ApiError;
 use crate::config::SignInRole;
 use base64::Engine as _;
@@ -128,16 +128,13 @@ impl People {
 
     async fn add_for(&self, name: &str, role: Role) -> Result<Account, EntryError> {
         let account = new_account(name, role);
-        let added = self.accounts.add_account(account.clone()).await;
-        if !added.map_err(ApiError::from)? {
+        let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
+        let caller = Caller::from(&account);
+        let entry = Action::AccountCreate.entry(&caller, target(&account), details);
+        let added = self.accounts.add_account(account.clone(), Some(entry));
+        if !added.await.map_err(ApiError::from)? {
             return Err(AccessDenied::NameTaken.into());
         }
-        let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
-        let target = Target::Account(account.id, account.application_id);
-        let caller = Caller::from(&account);
-        self.audit
-            .append(&caller, Action::AccountCreate, target, details)
-            .await?;
         Ok(account)
     }
 

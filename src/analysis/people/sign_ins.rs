@@ -5,15 +5,16 @@
 //! - Each sign-in has a new value, whatever the browser sent before.
 
 use super::People;
+use super::administration::target;
 use super::passwords;
 use super::refused_sign_ins::{Reason, RefusedSignIn};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::random_value;
-use crate::analysis::audit::{Action, Target};
+use crate::analysis::audit::Action;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use monitor_model::Secret;
-use monitor_store::{Account, AccountChange, SecretHash, SignIn};
+use monitor_store::{Account, AccountChange, AuditEntry, SecretHash, SignIn};
 use serde_json::json;
 use std::net::IpAddr;
 
@@ -128,15 +129,9 @@ impl People {
             signed_in_at_ms: Some(now_ms),
             ..AccountChange::default()
         };
-        self.accounts.change_account(account.id, change).await?;
-        let target = Target::Account(account.id, account.application_id);
-        self.audit
-            .append(
-                &Caller::from(account),
-                Action::AccountSignIn,
-                target,
-                json!({"name": account.name}),
-            )
+        let entry = own_entry(Action::AccountSignIn, account);
+        self.accounts
+            .change_account(account.id, change, Some(entry))
             .await?;
         Ok(value)
     }
@@ -205,19 +200,14 @@ impl People {
             if_password: replaced,
             ..AccountChange::default()
         };
-        let account = self.accounts.change_account(owner.id, change).await?;
-        let Some(account) = account else {
-            return Ok(None);
-        };
-        let target = Target::Account(account.id, account.application_id);
-        self.audit
-            .append(
-                &Caller::from(owner),
-                Action::AccountPassword,
-                target,
-                json!({"name": account.name}),
-            )
-            .await?;
-        Ok(Some(account))
+        let entry = own_entry(Action::AccountPassword, owner);
+        let changed = self.accounts.change_account(owner.id, change, Some(entry));
+        Ok(changed.await?)
     }
+}
+
+/// The entry of what a person does with the own account.
+fn own_entry(action: Action, account: &Account) -> AuditEntry {
+    let details = json!({"name": account.name});
+    action.entry(&Caller::from(account), target(account), details)
 }

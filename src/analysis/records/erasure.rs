@@ -53,15 +53,10 @@ impl Records {
 
     /// Ends the refusal of an erased user's records. What was erased stays erased.
     pub(crate) async fn readmit(&self, caller: &Caller, tombstone: Uuid) -> Result<bool, ApiError> {
-        let is_removed = self.tombstones.remove_tombstone(tombstone).await?;
-        if is_removed {
-            let target = Target::Tombstone(tombstone, None);
-            let audit = &self.audit;
-            audit
-                .append(caller, Action::RecordsReadmit, target, json!({}))
-                .await?;
-        }
-        Ok(is_removed)
+        let target = Target::Tombstone(tombstone, None);
+        let entry = Action::RecordsReadmit.entry(caller, target, json!({}));
+        let removed = self.tombstones.remove_tombstone(tombstone, Some(entry));
+        Ok(removed.await?)
     }
 
     async fn erase_id(
@@ -76,18 +71,17 @@ impl Records {
             application_id: caller.narrow(application)?,
             at_ms: now_ms(),
         };
+        let entry = |erasure: &Erasure, details| {
+            let target = Target::Tombstone(erasure.id, erasure.application_id);
+            Action::RecordsErase.entry(caller, target, details)
+        };
+        let begun = entry(&erasure, json!({"incomplete": true}));
         // The tombstone first, so that no record is added behind the steps.
-        erasure.id = self.tombstones.add_tombstone(&erasure).await?;
+        erasure.id = self.tombstones.add_tombstone(&erasure, Some(begun)).await?;
         let gone = self.erase_all(&erasure).await?;
         self.files.collect().await?;
-        self.audit
-            .append(
-                caller,
-                Action::RecordsErase,
-                Target::Tombstone(erasure.id, erasure.application_id),
-                json!({"records": gone.records, "attachments": gone.attachments}),
-            )
-            .await?;
+        let counts = json!({"records": gone.records, "attachments": gone.attachments});
+        self.audit.append(entry(&erasure, counts)).await?;
         Ok(Receipt {
             records: gone.records,
             attachments: gone.attachments,

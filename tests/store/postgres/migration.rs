@@ -81,6 +81,9 @@ async fn rules_changed_by_another_program_are_a_version_too() {
         .map(|one| (one.version, &*one.name))
         .collect();
     assert_eq!(names, [(2, "outside"), (1, "default")]);
-    let late = world.store.remove_application(world.application, 1).await;
+    let late = world
+        .store
+        .remove_application(world.application, 1, None)
+        .await;
     assert_eq!(late.unwrap(), Changed::Conflict(2));
 }

@@ -163,7 +163,9 @@ async fn a_day_with_records_of_an_application_within_its_part_is_not_dropped_who
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     let quiet = ApplicationId::random();
-    let added = world.store.add_application(an_application(quiet), "test");
+    let added = world
+        .store
+        .add_application(an_application(quiet), "test", None);
     added.await.unwrap();
     // The oldest day has records of the flooding application only, the next one also one of the other.
     for (age, count) in [(3, 3), (2, 3), (1, 3)] {
@@ -227,7 +229,7 @@ async fn a_removed_application_is_hidden_at_once_and_cleared_by_the_store_itself
     let other = ApplicationId::random();
     world
         .store
-        .add_application(an_application(other), "test")
+        .add_application(an_application(other), "test", None)
         .await
         .unwrap();
     for _ in 0..30 {
@@ -236,7 +238,10 @@ async fn a_removed_application_is_hidden_at_once_and_cleared_by_the_store_itself
         record.application_id = other;
         world.store.insert(record).await.unwrap();
     }
-    let removed = world.store.remove_application(world.application, 1).await;
+    let removed = world
+        .store
+        .remove_application(world.application, 1, None)
+        .await;
     assert!(matches!(removed.unwrap(), Changed::Done(_)));
     assert!(
         world

@@ -124,7 +124,9 @@ async fn a_removed_application_is_cleared_while_a_backup_runs() {
     let server = Postgres::start();
     let world = World::new(&server).await;
     let other = ApplicationId::random();
-    let added = world.store.add_application(an_application(other), "test");
+    let added = world
+        .store
+        .add_application(an_application(other), "test", None);
     added.await.unwrap();
     insert(&world, 0, "a").await;
     // A partition has to be created, and cannot be.
@@ -142,7 +144,7 @@ async fn a_removed_application_is_cleared_while_a_backup_runs() {
         .unwrap();
     world
         .store
-        .remove_application(world.application, 1)
+        .remove_application(world.application, 1, None)
         .await
         .unwrap();
     let start = Instant::now();

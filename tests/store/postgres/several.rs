@@ -59,7 +59,7 @@ async fn a_change_at_one_server_wakes_the_other() {
     };
     let id = token.id;
     let hash = TokenHash::of(&Secret::new("mon_x"));
-    world.store.add_token(hash, token).await.unwrap();
+    world.store.add_token(hash, token, None).await.unwrap();
     // What is announced before is forgotten; from here on every wait has one cause.
     other.settings_changed().await;
     let mut heard = 0;
@@ -77,7 +77,7 @@ async fn a_change_at_one_server_wakes_the_other() {
             revoked_at_ms,
             ..TokenChange::default()
         };
-        world.store.change_token(id, change).await.unwrap();
+        world.store.change_token(id, change, None).await.unwrap();
         // Under the time after which it would have looked by itself.
         heard += u32::from(wait.await.unwrap() < Duration::from_millis(1_900));
         let seen = other.token(&hash).await.unwrap().unwrap();
@@ -94,7 +94,7 @@ async fn servers_that_start_together_over_an_empty_database_all_come_up() {
     let stores = futures_util::future::join_all((0..4).map(|_| open(&database))).await;
     let application = ApplicationId::random();
     stores[0]
-        .add_application(an_application(application), "test")
+        .add_application(an_application(application), "test", None)
         .await
         .unwrap();
     for store in &stores {

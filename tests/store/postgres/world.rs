@@ -28,7 +28,7 @@ impl World {
         let store = open(&database).await;
         let application = ApplicationId::random();
         store
-            .add_application(an_application(application), "test")
+            .add_application(an_application(application), "test", None)
             .await
             .unwrap();
         Self {

@@ -214,7 +214,7 @@ fn a_user_erased_after_the_backup_does_not_come_back_in_postgresql() {
     runtime.block_on(async {
         let store = PostgresStore::open(&database.settings()).await.unwrap();
         store
-            .remove_application(month.applications[2], 1)
+            .remove_application(month.applications[2], 1, None)
             .await
             .unwrap();
         store.close().await;

@@ -52,7 +52,7 @@ async fn fill_store(store: &dyn Store, data_dir: &Path) -> Month {
     month.people(store).await;
     let removed = add_application(store, "removed").await;
     month.records(store, data_dir, removed).await;
-    store.remove_application(removed, 1).await.unwrap();
+    store.remove_application(removed, 1, None).await.unwrap();
     erase(store, "gone", None).await;
     month
 }
@@ -69,7 +69,7 @@ pub(crate) async fn erase(
         application_id,
         at_ms: 1_700_000_000_000,
     };
-    store.add_tombstone(&erasure).await.unwrap();
+    store.add_tombstone(&erasure, None).await.unwrap();
     let mut records = 0;
     loop {
         match store.erase_step(&erasure).await.unwrap().records {
@@ -101,13 +101,13 @@ impl Month {
                 changed_by: "who".to_owned(),
                 keep: VersionLimits::default(),
             };
-            store.change_application(change).await.unwrap();
+            store.change_application(change, None).await.unwrap();
         }
         for (number, application) in [None, Some(self.applications[1])].into_iter().enumerate() {
             let mut one = token(&format!("key {number}\0"), application);
             one.revoked_at_ms = application.map(|_| self.now_ms);
             let hash = TokenHash([u8::try_from(number).unwrap(); 32]);
-            store.add_token(hash, one).await.unwrap();
+            store.add_token(hash, one, None).await.unwrap();
         }
         for number in 0..5 {
             let entry = AuditEntry {
@@ -136,7 +136,7 @@ impl Month {
             disabled_at_ms: None,
             signed_in_at_ms: Some(self.now_ms),
         };
-        assert!(store.add_account(account.clone()).await.unwrap());
+        assert!(store.add_account(account.clone(), None).await.unwrap());
         let second = Account {
             id: AccountId(Uuid::from_u128(2)),
             name: "boris".to_owned(),
@@ -145,7 +145,7 @@ impl Month {
             disabled_at_ms: Some(self.now_ms),
             ..account
         };
-        assert!(store.add_account(second).await.unwrap());
+        assert!(store.add_account(second, None).await.unwrap());
         let identity = Identity {
             issuer: "https://id.example".to_owned(),
             subject: "anna-7".to_owned(),

@@ -95,7 +95,7 @@ async fn later_policies(store: &SqliteStore) -> ApplicationId {
             changed_by: "who".to_owned(),
             keep: VersionLimits::default(),
         };
-        store.change_application(change).await.unwrap();
+        store.change_application(change, None).await.unwrap();
         ids.push(id);
     }
     ids[0]

@@ -9,7 +9,7 @@ use super::records::row::RecordRow;
 use super::settings::note_uses;
 use crate::error::{StoreError, is_conflict};
 use crate::records::EarlierRecord;
-use crate::tokens::TokenId;
+use crate::token_id::TokenId;
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

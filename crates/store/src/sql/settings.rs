@@ -4,7 +4,8 @@ use super::columns::Columns;
 use crate::applications::{Application, ApplicationVersion};
 use crate::audit::AuditEntry;
 use crate::error::StoreError;
-use crate::tokens::{Scopes, Token, TokenId};
+use crate::token_id::TokenId;
+use crate::tokens::{Scopes, Token};
 use monitor_model::{ApplicationId, Policy, PolicyProblem, PolicyProblems, StoredPolicy};
 
 /// An application, from the columns of `applications`.

@@ -39,7 +39,7 @@ impl World {
         };
         self.services
             .store()
-            .change_application(change)
+            .change_application(change, None)
             .await
             .unwrap();
     }

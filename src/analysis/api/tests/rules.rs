@@ -29,7 +29,7 @@ impl World {
         };
         self.services
             .store()
-            .add_application(application, "test")
+            .add_application(application, "test", None)
             .await
             .unwrap();
         if let Some(policy) = policy {
@@ -154,7 +154,7 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
     world
         .services
         .store()
-        .add_application(broken, "test")
+        .add_application(broken, "test", None)
         .await
         .unwrap();
     let answer = world.judge(id, Stage::PreCall, "10.0.0.1").await.body;

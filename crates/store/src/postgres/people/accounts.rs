@@ -1,6 +1,7 @@
 //! The SQL of accounts and identities.
 
 use crate::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::sql::people::account;
@@ -29,7 +30,11 @@ const ADD_IDENTITY: &str = "
 
 #[async_trait]
 impl AccountStore for PostgresStore {
-    async fn add_account(&self, account: Account) -> Result<bool, StoreError> {
+    async fn add_account(
+        &self,
+        account: Account,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
         let query = sqlx::query(ADD)
             .bind(account.id.0)
             .bind(account.name)
@@ -39,7 +44,7 @@ impl AccountStore for PostgresStore {
             .bind(account.created_at_ms)
             .bind(account.disabled_at_ms)
             .bind(account.signed_in_at_ms);
-        Ok(!self.all(query).await?.is_empty())
+        Ok(!self.change(query, audit).await?.is_empty())
     }
 
     async fn accounts(&self, after: Option<&str>, limit: u32) -> Result<Vec<Account>, StoreError> {
@@ -63,6 +68,7 @@ impl AccountStore for PostgresStore {
         &self,
         id: AccountId,
         change: AccountChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Account>, StoreError> {
         let query = sqlx::query(CHANGE)
             .bind(id.0)
@@ -72,7 +78,8 @@ impl AccountStore for PostgresStore {
             .bind(change.disabled_at_ms.flatten())
             .bind(change.signed_in_at_ms)
             .bind(change.if_password);
-        self.all(query).await?.first().map(account).transpose()
+        let rows = self.change(query, audit).await?;
+        rows.first().map(account).transpose()
     }
 
     async fn account_of(&self, identity: &Identity) -> Result<Option<Account>, StoreError> {

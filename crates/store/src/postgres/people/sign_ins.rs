@@ -1,6 +1,7 @@
 //! The SQL of one-time links and sign-ins.
 
 use crate::accounts::{Account, AccountId};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::sign_ins::{SecretHash, SignIn, SignInStore};
@@ -9,6 +10,8 @@ use crate::sql::people::sign_in;
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 
+const ADD_LINK: &str = "
+    INSERT INTO account_links (hash, account_id, ends_at_ms) VALUES ($1, $2, $3) RETURNING account_id";
 const FIND: &str = "
     SELECT s.started_at_ms, s.seen_at_ms, a.*
     FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = $1";
@@ -27,12 +30,11 @@ impl SignInStore for PostgresStore {
         hash: SecretHash,
         account: AccountId,
         ends_at_ms: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<(), StoreError> {
-        let query = sqlx::query(
-            "INSERT INTO account_links (hash, account_id, ends_at_ms) VALUES ($1, $2, $3)",
-        );
-        let query = query.bind(&hash.0[..]).bind(account.0).bind(ends_at_ms);
-        self.all(query).await.map(drop)
+        let query = sqlx::query(ADD_LINK).bind(&hash.0[..]);
+        let query = query.bind(account.0).bind(ends_at_ms);
+        self.change(query, audit).await.map(drop)
     }
 
     async fn link(&self, hash: SecretHash, now_ms: i64) -> Result<Option<AccountId>, StoreError> {

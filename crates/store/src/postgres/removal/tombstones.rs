@@ -1,8 +1,10 @@
 //! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::records::erased_users::LOCK;
+use crate::postgres::settings::audit;
 use crate::postgres::store::PostgresStore;
 use crate::removal::{Erasure, TombstoneStore};
 use async_trait::async_trait;
@@ -16,7 +18,11 @@ const ADD: &str = "
 
 #[async_trait]
 impl TombstoneStore for PostgresStore {
-    async fn add_tombstone(&self, erasure: &Erasure) -> Result<Uuid, StoreError> {
+    async fn add_tombstone(
+        &self,
+        erasure: &Erasure,
+        audit: Option<AuditEntry>,
+    ) -> Result<Uuid, StoreError> {
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
         let id = with_timeout(async {
@@ -28,6 +34,8 @@ impl TombstoneStore for PostgresStore {
                 .bind(erasure.application_id.map(|id| id.0))
                 .bind(erasure.at_ms);
             let id: Uuid = query.fetch_one(&mut *transaction).await?;
+            let audit = audit.map(|entry| entry.about(id));
+            audit::append(&mut transaction, audit).await?;
             transaction.commit().await?;
             Ok(id)
         })
@@ -36,15 +44,12 @@ impl TombstoneStore for PostgresStore {
         Ok(id)
     }
 
-    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError> {
-        let mut pooled = self.pool.acquire().await?;
-        let connection = pooled.connection();
-        let removed = with_timeout(async {
-            let query = sqlx::query("DELETE FROM erased_users WHERE id = $1").bind(id);
-            Ok(query.execute(connection).await?.rows_affected() > 0)
-        })
-        .await?;
-        pooled.release();
-        Ok(removed)
+    async fn remove_tombstone(
+        &self,
+        id: Uuid,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
+        let query = sqlx::query("DELETE FROM erased_users WHERE id = $1 RETURNING id").bind(id);
+        Ok(!self.change(query, audit).await?.is_empty())
     }
 }

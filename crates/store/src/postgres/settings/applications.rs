@@ -4,6 +4,7 @@ use crate::applications::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
     ApplicationVersion, Changed, NameFilter,
 };
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::{escaped, escaped_json};
@@ -27,7 +28,8 @@ const ADD: &str = "
                               updated_at, updated_by)
     VALUES ($1, $2, $3, $4, $5::jsonb, $6::jsonb,
             timestamptz 'epoch' + $7 * interval '1 millisecond',
-            timestamptz 'epoch' + $8 * interval '1 millisecond', $9)";
+            timestamptz 'epoch' + $8 * interval '1 millisecond', $9)
+    RETURNING id";
 
 const VERSIONS: &str = "
     SELECT version, name, description, rules::text AS rules, policy::text AS policy, changed_by,
@@ -95,7 +97,12 @@ impl ApplicationStore for PostgresStore {
         })
     }
 
-    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError> {
+    async fn add_application(
+        &self,
+        application: Application,
+        by: &str,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
         let policy = application.policy.and_then(Result::ok);
         let query = sqlx::query(ADD)
             .bind(application.id.0)
@@ -107,23 +114,28 @@ impl ApplicationStore for PostgresStore {
             .bind(application.created_at_ms)
             .bind(application.updated_at_ms)
             .bind(escaped(by));
-        self.all(query).await?;
+        self.change(query, audit).await?;
         if policy.is_some() {
             self.policy_written.send_replace(());
         }
         Ok(())
     }
 
-    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {
-        self.alter_application(change).await
+    async fn change_application(
+        &self,
+        change: ApplicationChange,
+        audit: Option<AuditEntry>,
+    ) -> Result<Changed, StoreError> {
+        self.alter_application(change, audit).await
     }
 
     async fn remove_application(
         &self,
         id: ApplicationId,
         expected_version: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<Changed, StoreError> {
-        self.delete_application(id, expected_version).await
+        self.delete_application(id, expected_version, audit).await
     }
 
     async fn application_versions(

@@ -1,7 +1,9 @@
 //! Changes of applications, which are serialized per application (CONTRACT 38). Triggers of the database keep
 //! the previous versions, whoever makes a change.
 
+use super::audit;
 use crate::applications::{ApplicationChange, Changed, VersionLimits};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::seq::{first_seq_at, now_ms};
@@ -35,6 +37,7 @@ impl PostgresStore {
     pub(super) async fn alter_application(
         &self,
         change: ApplicationChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Changed, StoreError> {
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
@@ -49,6 +52,7 @@ impl PostgresStore {
             let (id, keep) = (change.id, change.keep);
             apply(&mut transaction, change, version).await?;
             trim_versions(&mut transaction, id, keep).await?;
+            audit::append(&mut transaction, audit).await?;
             transaction.commit().await?;
             Ok(Changed::Done(version))
         })
@@ -62,6 +66,7 @@ impl PostgresStore {
         &self,
         id: ApplicationId,
         expected_version: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<Changed, StoreError> {
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
@@ -73,6 +78,7 @@ impl PostgresStore {
                 return Ok(found.map_or(Changed::Unknown, Changed::Conflict));
             }
             remove(&mut transaction, id).await?;
+            audit::append(&mut transaction, audit).await?;
             transaction.commit().await?;
             Ok(Changed::Done(expected_version))
         })

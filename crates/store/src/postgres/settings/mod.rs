@@ -1,7 +1,7 @@
 //! Settings: applications with their versions and policies, tokens, and the audit log of their changes.
 
 mod applications;
-mod audit;
+pub(super) mod audit;
 mod changes;
 mod policies;
 mod token_uses;

@@ -1,19 +1,25 @@
 //! The SQL of tokens (CONTRACT 30).
 
+use super::audit;
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
+use crate::postgres::pool::with_timeout;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::escaped;
 use crate::sql::settings::token;
-use crate::tokens::{Token, TokenChange, TokenHash, TokenId, TokenStore};
+use crate::token_id::TokenId;
+use crate::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
-use sqlx::QueryBuilder;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Connection as _, Postgres, QueryBuilder};
 
 const ANY: &str = "SELECT FROM tokens UNION ALL SELECT FROM tokens_removed LIMIT 1";
 const ADD: &str = "
     INSERT INTO tokens (id, name, hash, scopes, application_id, created_at_ms, expires_at_ms,
                         revoked_at_ms, last_used_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING RETURNING id";
 const CHANGE: &str = "
     UPDATE tokens SET name = coalesce($2, name),
         expires_at_ms = CASE WHEN $3 THEN $4 ELSE expires_at_ms END,
@@ -57,35 +63,76 @@ impl TokenStore for PostgresStore {
         rows.iter().map(token).collect()
     }
 
-    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
-        let query = sqlx::query(ADD)
-            .bind(token.id.0)
-            .bind(escaped(&token.name))
-            .bind(&hash.0[..])
-            .bind(token.scopes.bits())
-            .bind(token.application_id.map(|id| id.0))
-            .bind(token.created_at_ms)
-            .bind(token.expires_at_ms)
-            .bind(token.revoked_at_ms)
-            .bind(token.last_used_at_ms);
-        self.all(query).await.map(drop)
+    async fn add_token(
+        &self,
+        hash: TokenHash,
+        token: Token,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
+        self.change(add(&hash, &token), audit).await.map(drop)
     }
 
     async fn change_token(
         &self,
         id: TokenId,
         change: TokenChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Token>, StoreError> {
-        let query = sqlx::query(CHANGE)
-            .bind(id.0)
-            .bind(change.name.as_deref().map(escaped))
-            .bind(change.expires_at_ms.is_some())
-            .bind(change.expires_at_ms.flatten())
-            .bind(change.revoked_at_ms);
-        self.all(query).await?.first().map(token).transpose()
+        let rows = self.change(alter(id, &change), audit).await?;
+        rows.first().map(token).transpose()
+    }
+
+    async fn rotate_token(
+        &self,
+        rotation: TokenRotation,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
+        let ends = TokenChange {
+            expires_at_ms: Some(Some(rotation.old_ends_at_ms)),
+            ..TokenChange::default()
+        };
+        let mut pooled = self.pool.acquire().await?;
+        let connection = pooled.connection();
+        let is_done = with_timeout(async {
+            let mut transaction = connection.begin().await?;
+            let old = alter(rotation.old, &ends);
+            let is_there = old.fetch_optional(&mut *transaction).await?.is_some();
+            if is_there {
+                let new = add(&rotation.hash, &rotation.new);
+                new.execute(&mut *transaction).await?;
+                audit::append(&mut transaction, audit).await?;
+            }
+            transaction.commit().await?;
+            Ok(is_there)
+        })
+        .await?;
+        pooled.release();
+        Ok(is_done)
     }
 
     fn touch_token(&self, id: TokenId, used_at_ms: i64) {
         self.writer.touch(id, used_at_ms);
     }
+}
+
+fn add<'q>(hash: &'q TokenHash, token: &'q Token) -> Query<'q, Postgres, PgArguments> {
+    sqlx::query(ADD)
+        .bind(token.id.0)
+        .bind(escaped(&token.name))
+        .bind(&hash.0[..])
+        .bind(token.scopes.bits())
+        .bind(token.application_id.map(|id| id.0))
+        .bind(token.created_at_ms)
+        .bind(token.expires_at_ms)
+        .bind(token.revoked_at_ms)
+        .bind(token.last_used_at_ms)
+}
+
+fn alter(id: TokenId, change: &TokenChange) -> Query<'_, Postgres, PgArguments> {
+    sqlx::query(CHANGE)
+        .bind(id.0)
+        .bind(change.name.as_deref().map(escaped))
+        .bind(change.expires_at_ms.is_some())
+        .bind(change.expires_at_ms.flatten())
+        .bind(change.revoked_at_ms)
 }

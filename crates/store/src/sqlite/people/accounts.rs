@@ -2,8 +2,10 @@
 
 use super::sign_ins;
 use crate::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::sql::people::account;
+use crate::sqlite::settings::audit;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
@@ -28,9 +30,13 @@ const ADD_IDENTITY: &str = "
 
 #[async_trait]
 impl AccountStore for SqliteStore {
-    async fn add_account(&self, account: Account) -> Result<bool, StoreError> {
+    async fn add_account(
+        &self,
+        account: Account,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
         self.writer
-            .write(move |connection| Box::pin(add(connection, account)))
+            .write(move |connection| Box::pin(add(connection, account, audit)))
             .await
     }
 
@@ -63,9 +69,10 @@ impl AccountStore for SqliteStore {
         &self,
         id: AccountId,
         change: AccountChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Account>, StoreError> {
         self.writer
-            .write(move |connection| Box::pin(alter(connection, id, change)))
+            .write(move |connection| Box::pin(alter(connection, id, change, audit)))
             .await
     }
 
@@ -89,7 +96,11 @@ impl AccountStore for SqliteStore {
     }
 }
 
-async fn add(connection: &mut SqliteConnection, account: Account) -> Result<bool, StoreError> {
+async fn add(
+    connection: &mut SqliteConnection,
+    account: Account,
+    audit: Option<AuditEntry>,
+) -> Result<bool, StoreError> {
     let added = sqlx::query(ADD)
         .bind(account.id.0)
         .bind(account.name)
@@ -99,15 +110,20 @@ async fn add(connection: &mut SqliteConnection, account: Account) -> Result<bool
         .bind(account.created_at_ms)
         .bind(account.disabled_at_ms)
         .bind(account.signed_in_at_ms)
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
-    Ok(added.rows_affected() > 0)
+    let is_added = added.rows_affected() > 0;
+    if is_added {
+        audit::append(connection, audit).await?;
+    }
+    Ok(is_added)
 }
 
 async fn alter(
     connection: &mut SqliteConnection,
     id: AccountId,
     change: AccountChange,
+    audit: Option<AuditEntry>,
 ) -> Result<Option<Account>, StoreError> {
     let disables = matches!(change.disabled_at_ms, Some(Some(_)));
     if disables {
@@ -124,8 +140,11 @@ async fn alter(
         .bind(change.disabled_at_ms.flatten())
         .bind(change.signed_in_at_ms)
         .bind(change.if_password)
-        .fetch_optional(connection)
+        .fetch_optional(&mut *connection)
         .await?;
+    if row.is_some() {
+        audit::append(connection, audit).await?;
+    }
     row.as_ref().map(account).transpose()
 }
 

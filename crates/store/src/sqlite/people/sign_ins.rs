@@ -1,9 +1,11 @@
 //! The SQL of one-time links and sign-ins.
 
 use crate::accounts::{Account, AccountId};
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::sign_ins::{SecretHash, SignIn, SignInStore};
 use crate::sql::people::sign_in;
+use crate::sqlite::settings::audit;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
@@ -29,9 +31,15 @@ impl SignInStore for SqliteStore {
         hash: SecretHash,
         account: AccountId,
         ends_at_ms: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<(), StoreError> {
         self.writer
-            .write(move |connection| Box::pin(add_link(connection, hash, account, ends_at_ms)))
+            .write(move |connection| {
+                Box::pin(async move {
+                    add_link(connection, hash, account, ends_at_ms).await?;
+                    audit::append(connection, audit).await
+                })
+            })
             .await
     }
 

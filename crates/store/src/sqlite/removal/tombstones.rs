@@ -1,7 +1,9 @@
 //! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::removal::{Erasure, TombstoneStore};
+use crate::sqlite::settings::audit;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;
 use sqlx::SqliteConnection;
@@ -14,32 +16,54 @@ const ADD: &str = "
 
 #[async_trait]
 impl TombstoneStore for SqliteStore {
-    async fn add_tombstone(&self, erasure: &Erasure) -> Result<Uuid, StoreError> {
+    async fn add_tombstone(
+        &self,
+        erasure: &Erasure,
+        audit: Option<AuditEntry>,
+    ) -> Result<Uuid, StoreError> {
         let erasure = erasure.clone();
         self.writer
-            .write(move |connection| Box::pin(add(connection, erasure)))
+            .write(move |connection| Box::pin(add(connection, erasure, audit)))
             .await
     }
 
-    async fn remove_tombstone(&self, id: Uuid) -> Result<bool, StoreError> {
+    async fn remove_tombstone(
+        &self,
+        id: Uuid,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
         self.writer
-            .write(move |connection| Box::pin(remove(connection, id)))
+            .write(move |connection| Box::pin(remove(connection, id, audit)))
             .await
     }
 }
 
-async fn add(connection: &mut SqliteConnection, erasure: Erasure) -> Result<Uuid, StoreError> {
-    let id = sqlx::query_scalar(ADD)
+async fn add(
+    connection: &mut SqliteConnection,
+    erasure: Erasure,
+    audit: Option<AuditEntry>,
+) -> Result<Uuid, StoreError> {
+    let id: Uuid = sqlx::query_scalar(ADD)
         .bind(erasure.id)
         .bind(Erasure::user_hash(&erasure.user_id).to_vec())
         .bind(erasure.application_id.map(|id| id.0))
         .bind(erasure.at_ms)
-        .fetch_one(connection)
+        .fetch_one(&mut *connection)
         .await?;
+    let audit = audit.map(|entry| entry.about(id));
+    audit::append(connection, audit).await?;
     Ok(id)
 }
 
-async fn remove(connection: &mut SqliteConnection, id: Uuid) -> Result<bool, StoreError> {
+async fn remove(
+    connection: &mut SqliteConnection,
+    id: Uuid,
+    audit: Option<AuditEntry>,
+) -> Result<bool, StoreError> {
     let query = sqlx::query("DELETE FROM erased_users WHERE id = ?1").bind(id);
-    Ok(query.execute(connection).await?.rows_affected() > 0)
+    let is_removed = query.execute(&mut *connection).await?.rows_affected() > 0;
+    if is_removed {
+        audit::append(connection, audit).await?;
+    }
+    Ok(is_removed)
 }

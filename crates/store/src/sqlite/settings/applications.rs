@@ -1,9 +1,11 @@
 //! The SQL of applications and their versions (CONTRACT 38).
 
+use super::audit;
 use crate::applications::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
     ApplicationVersion, Changed, NameFilter,
 };
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::sql::columns::Columns as _;
 use crate::sql::settings::{application, named, version};
@@ -114,14 +116,23 @@ impl ApplicationStore for SqliteStore {
         page(&self.readers, filter).await
     }
 
-    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError> {
+    async fn add_application(
+        &self,
+        application: Application,
+        by: &str,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
         let by = by.to_owned();
-        self.write_setting(move |connection| Box::pin(add(connection, application, by)))
+        self.write_setting(move |connection| Box::pin(add(connection, application, by, audit)))
             .await
     }
 
-    async fn change_application(&self, new: ApplicationChange) -> Result<Changed, StoreError> {
-        self.write_setting(move |connection| Box::pin(change(connection, new)))
+    async fn change_application(
+        &self,
+        new: ApplicationChange,
+        audit: Option<AuditEntry>,
+    ) -> Result<Changed, StoreError> {
+        self.write_setting(move |connection| Box::pin(change(connection, new, audit)))
             .await
     }
 
@@ -129,9 +140,12 @@ impl ApplicationStore for SqliteStore {
         &self,
         id: ApplicationId,
         expected_version: i64,
+        audit: Option<AuditEntry>,
     ) -> Result<Changed, StoreError> {
-        self.write_setting(move |connection| Box::pin(remove(connection, id, expected_version)))
-            .await
+        self.write_setting(move |connection| {
+            Box::pin(remove(connection, id, expected_version, audit))
+        })
+        .await
     }
 
     async fn application_versions(
@@ -223,6 +237,7 @@ async fn add(
     connection: &mut SqliteConnection,
     application: Application,
     by: String,
+    audit: Option<AuditEntry>,
 ) -> Result<(), StoreError> {
     let policy = match application.policy {
         None => None,
@@ -239,19 +254,20 @@ async fn add(
         .bind(application.rules.to_string())
         .bind(policy)
         .bind(by)
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
     match done.rows_affected() {
         0 => Err(StoreError::Unavailable(
             "records of an application with this id are still being removed".to_owned(),
         )),
-        _ => Ok(()),
+        _ => audit::append(connection, audit).await,
     }
 }
 
 async fn change(
     connection: &mut SqliteConnection,
     change: ApplicationChange,
+    audit: Option<AuditEntry>,
 ) -> Result<Changed, StoreError> {
     match stored_version(connection, change.id).await? {
         None => return Ok(Changed::Unknown),
@@ -276,8 +292,9 @@ async fn change(
         .bind(change.id.0)
         .bind(i64::try_from(change.keep.versions.max(1)).unwrap_or(i64::MAX))
         .bind(i64::try_from(change.keep.bytes).unwrap_or(i64::MAX))
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
+    audit::append(connection, audit).await?;
     Ok(Changed::Done(change.expected_version + 1))
 }
 
@@ -285,13 +302,18 @@ async fn remove(
     connection: &mut SqliteConnection,
     id: ApplicationId,
     expected_version: i64,
+    audit: Option<AuditEntry>,
 ) -> Result<Changed, StoreError> {
     match stored_version(connection, id).await? {
         None => return Ok(Changed::Unknown),
         Some(other) if other != expected_version => return Ok(Changed::Conflict(other)),
         Some(_) => {}
     }
-    sqlx::query(REMOVE).bind(id.0).execute(connection).await?;
+    sqlx::query(REMOVE)
+        .bind(id.0)
+        .execute(&mut *connection)
+        .await?;
+    audit::append(connection, audit).await?;
     Ok(Changed::Done(expected_version))
 }
 

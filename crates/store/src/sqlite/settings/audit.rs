@@ -15,7 +15,7 @@ const ADD: &str = "
 impl AuditStore for SqliteStore {
     async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
         self.writer
-            .write(move |connection| Box::pin(add(connection, entry)))
+            .write(move |connection| Box::pin(append(connection, Some(entry))))
             .await
     }
 
@@ -25,7 +25,14 @@ impl AuditStore for SqliteStore {
     }
 }
 
-async fn add(connection: &mut SqliteConnection, entry: AuditEntry) -> Result<(), StoreError> {
+/// Writes the entry of a change into its transaction.
+pub(in crate::sqlite) async fn append(
+    connection: &mut SqliteConnection,
+    entry: Option<AuditEntry>,
+) -> Result<(), StoreError> {
+    let Some(entry) = entry else {
+        return Ok(());
+    };
     sqlx::query(ADD)
         .bind(entry.at_ms)
         .bind(entry.actor)

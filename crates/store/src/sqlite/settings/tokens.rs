@@ -1,9 +1,12 @@
 //! The SQL of tokens (CONTRACT 30).
 
+use super::audit;
+use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::sql::settings::token;
 use crate::sqlite::store::SqliteStore;
-use crate::tokens::{Token, TokenChange, TokenHash, TokenId, TokenStore};
+use crate::token_id::TokenId;
+use crate::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
@@ -56,8 +59,13 @@ impl TokenStore for SqliteStore {
         rows.iter().map(token).collect()
     }
 
-    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
-        self.write_setting(move |connection| Box::pin(add(connection, hash, token)))
+    async fn add_token(
+        &self,
+        hash: TokenHash,
+        token: Token,
+        audit: Option<AuditEntry>,
+    ) -> Result<(), StoreError> {
+        self.write_setting(move |connection| Box::pin(add(connection, hash, token, audit)))
             .await
     }
 
@@ -65,8 +73,18 @@ impl TokenStore for SqliteStore {
         &self,
         id: TokenId,
         change: TokenChange,
+        audit: Option<AuditEntry>,
     ) -> Result<Option<Token>, StoreError> {
-        self.write_setting(move |connection| Box::pin(alter(connection, id, change)))
+        self.write_setting(move |connection| Box::pin(alter(connection, id, change, audit)))
+            .await
+    }
+
+    async fn rotate_token(
+        &self,
+        rotation: TokenRotation,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError> {
+        self.write_setting(move |connection| Box::pin(rotate(connection, rotation, audit)))
             .await
     }
 
@@ -104,8 +122,9 @@ async fn add(
     connection: &mut SqliteConnection,
     hash: TokenHash,
     token: Token,
+    audit: Option<AuditEntry>,
 ) -> Result<(), StoreError> {
-    sqlx::query(ADD)
+    let added = sqlx::query(ADD)
         .bind(token.id.0)
         .bind(token.name)
         .bind(hash.0.to_vec())
@@ -115,15 +134,19 @@ async fn add(
         .bind(token.expires_at_ms)
         .bind(token.revoked_at_ms)
         .bind(token.last_used_at_ms)
-        .execute(connection)
+        .execute(&mut *connection)
         .await?;
-    Ok(())
+    match added.rows_affected() {
+        0 => Ok(()),
+        _ => audit::append(connection, audit).await,
+    }
 }
 
 async fn alter(
     connection: &mut SqliteConnection,
     id: TokenId,
     change: TokenChange,
+    audit: Option<AuditEntry>,
 ) -> Result<Option<Token>, StoreError> {
     let row = sqlx::query(CHANGE)
         .bind(id.0)
@@ -131,9 +154,29 @@ async fn alter(
         .bind(change.expires_at_ms.is_some())
         .bind(change.expires_at_ms.flatten())
         .bind(change.revoked_at_ms)
-        .fetch_optional(connection)
+        .fetch_optional(&mut *connection)
         .await?;
+    if row.is_some() {
+        audit::append(connection, audit).await?;
+    }
     row.as_ref().map(token).transpose()
+}
+
+/// False if there is no token to replace.
+async fn rotate(
+    connection: &mut SqliteConnection,
+    rotation: TokenRotation,
+    audit: Option<AuditEntry>,
+) -> Result<bool, StoreError> {
+    let ends = TokenChange {
+        expires_at_ms: Some(Some(rotation.old_ends_at_ms)),
+        ..TokenChange::default()
+    };
+    match alter(connection, rotation.old, ends, audit).await? {
+        Some(_) => add(connection, rotation.hash, rotation.new, None).await?,
+        None => return Ok(false),
+    }
+    Ok(true)
 }
 
 async fn touch(

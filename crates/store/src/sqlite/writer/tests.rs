@@ -46,7 +46,7 @@ impl World {
             policy: None,
             rules: json!({}),
         };
-        let added = world.store.add_application(application, "test").await;
+        let added = world.store.add_application(application, "test", None).await;
         added.unwrap();
         for setup in [
             "CREATE TABLE notes (text TEXT)",
