@@ -16,6 +16,7 @@ use super::ingest::models::Models;
 use super::people::People;
 use super::people::refused_sign_ins::RefusedSignIns;
 use super::people::sign_in_limits::SignInLimits;
+use super::records::file_room::FileRoom;
 use super::records::files::Files;
 use super::records::{Records, documents};
 use super::rules::file_policies::FilePolicies;
@@ -185,6 +186,7 @@ impl Shared {
                 store: self.store.clone(),
                 limits: settings.attachments,
             },
+            room: Arc::new(FileRoom::new(settings.retention.bytes)),
             documents: documents::Reader::default(),
             application_cache: self.applications.clone(),
             analyzer: self.analyzer.clone(),

@@ -89,3 +89,29 @@ fn files_beyond_the_bytes_of_the_store_leave_the_disk_within_seconds() {
     let listed = records(&stack, &format!("application_id={}", quiet.0));
     assert_eq!(listed[0]["request_id"], kept);
 }
+
+#[test]
+fn a_file_beyond_the_bytes_of_the_store_waits_until_older_ones_are_gone() {
+    let stack = Stack::analysis_server()
+        .yaml("retention: {bytes: 4MiB}")
+        .start();
+    keep_originals(&stack);
+    let quiet = tenant(&stack, "quiet");
+    let kept = send(&stack, &quiet, "quiet")["request_id"].clone();
+    // Faster than the totals are looked at by themselves.
+    for number in 0..12_u8 {
+        let id = prompt_of(&stack, "u");
+        let bytes = vec![number; 1 << 20];
+        attach(
+            &stack,
+            &id,
+            &[("a.bin", "application/octet-stream", &bytes)],
+        );
+        let files = blobs(&stack).len();
+        assert!(files <= 5, "{files} files of 1 MiB");
+    }
+    assert!(blobs(&stack).len() >= 3, "the newest are there");
+    let listed = records(&stack, &format!("application_id={}", quiet.0));
+    assert_eq!(listed[0]["request_id"], kept);
+    assert!(stack.metric(r#"monitor_retention_removed_total{cause="bytes"}"#) >= 7.0);
+}

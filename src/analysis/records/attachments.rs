@@ -196,12 +196,26 @@ impl Records {
             attached_at_ms: now_ms(),
         };
         attachment.findings = self.findings(target, &received, &attachment).await;
-        let linked = self.files.link(&target.to, &received, attachment).await;
+        let linked = self.link(target, &received, attachment).await;
         self.files.blobs.discard(&received).await;
         if let (Ok(_), Some(metrics)) = (&linked, self.analyzer.remote.metrics()) {
             metrics.analysis.files.inc();
         }
         linked
+    }
+
+    /// Stores a file once there is room for its bytes.
+    async fn link(
+        &self,
+        target: &UploadTarget,
+        received: &Received,
+        attachment: Attachment,
+    ) -> Result<Linked, ApiError> {
+        let _room = match attachment.kept {
+            true => Some(self.room.claim(attachment.size).await?),
+            false => None,
+        };
+        self.files.link(&target.to, received, attachment).await
     }
 
     async fn findings(

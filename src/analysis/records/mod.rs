@@ -6,6 +6,7 @@ pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
 pub(crate) mod exchanges;
+pub(crate) mod file_room;
 mod file_text;
 pub(crate) mod files;
 pub(crate) mod queries;
@@ -25,6 +26,7 @@ use crate::analysis::audit::AuditLog;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::fair_queue::TurnFigures;
+use file_room::FileRoom;
 use files::Files;
 use monitor_store::{
     ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
@@ -46,6 +48,7 @@ pub struct Records {
     pub(super) access: Arc<Access>,
     pub(super) audit: AuditLog,
     pub(super) files: Files,
+    pub(super) room: Arc<FileRoom>,
     pub(super) documents: documents::Reader,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

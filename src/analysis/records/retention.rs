@@ -1,9 +1,10 @@
 //! Removes records beyond the retention limits (CONTRACT 38): first of each application with limits of its
 //! own, then of the whole store; then files whose message did not arrive, and those that no record links to. Runs at
 //! startup and every hour, and for the whole store as soon as it is clearly beyond its rows or bytes: a flood must
-//! not fill the disk for an hour.
+//! not fill the disk for an hour. Files ask for it before they are stored (`file_room`).
 
 use super::Records;
+use super::file_room::{FileRoom, is_clearly_over};
 use super::files::Files;
 use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout};
 
 /// Between two runs.
 const INTERVAL: Duration = Duration::from_secs(3_600);
@@ -30,8 +31,6 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// longer than 50 ms, the next waits longer.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 const LOOK_SHARE: u32 = 100;
-/// A run starts early once the store is beyond a limit by this part of it: one in so many.
-const MARGIN: u64 = 64;
 /// Applications read at once.
 const PAGE: u32 = 200;
 
@@ -47,6 +46,7 @@ struct Retention {
     removal: Arc<dyn RecordRemoval>,
     applications: Arc<dyn ApplicationStore>,
     files: Files,
+    room: Arc<FileRoom>,
     limits: RetentionSettings,
 }
 
@@ -59,6 +59,7 @@ impl RetentionTask {
             removal: records.removal.clone(),
             applications: records.applications.clone(),
             files: records.files.clone(),
+            room: records.room.clone(),
             limits,
         };
         let task = tokio::spawn(async move {
@@ -81,6 +82,7 @@ impl RetentionTask {
 
 impl Retention {
     async fn run(&self, metrics: &Metrics) {
+        let _ = self.look().await;
         // Nothing is removed before it is known when the newest record came.
         while let Err(error) = self.note_newest().await {
             report(&error);
@@ -93,8 +95,11 @@ impl Retention {
                 .remove_files_and_report(metrics, removed, enforced)
                 .await
             {
-                Ok(()) => self.keep_bounded(metrics, INTERVAL).await,
-                Err(_) => sleep(RETRY_INTERVAL).await,
+                Ok(()) => self.keep_bounded(metrics, INTERVAL, Duration::ZERO).await,
+                Err(_) => {
+                    self.keep_bounded(metrics, RETRY_INTERVAL, RETRY_INTERVAL)
+                        .await;
+                }
             }
         }
     }
@@ -136,18 +141,22 @@ impl Retention {
         result
     }
 
-    /// Looks at what the store takes for this long, and runs where it is clearly beyond a limit. A failed look
-    /// is no event: if the store is down, others say so.
-    async fn keep_bounded(&self, metrics: &Metrics, period: Duration) {
-        let end = Instant::now() + period;
-        let mut wait = LOOK_INTERVAL;
+    /// Looks at what the store takes for this long, by itself and when a file asks for room, and runs where it is
+    /// clearly beyond a limit, but not during the first `rest`. A failed look is no event: if the store is down,
+    /// others say so.
+    async fn keep_bounded(&self, metrics: &Metrics, period: Duration, rest: Duration) {
+        let (end, mut next_run) = (Instant::now() + period, Instant::now() + rest);
+        let (mut wait, mut requests) = (LOOK_INTERVAL, self.room.requests());
         while let Some(left) = end.checked_duration_since(Instant::now()) {
-            sleep(wait.min(left)).await;
+            // What was asked for during a run is answered by the look that follows.
+            let _ = timeout(wait.min(left), requests.changed()).await;
+            let request = *requests.borrow_and_update();
             watch_clock(metrics);
             let start = Instant::now();
-            let stored = self.removal.stored_amount().await;
+            let stored = self.look().await;
             wait = LOOK_INTERVAL.max(start.elapsed() * LOOK_SHARE);
-            if stored.is_ok_and(|stored| is_clearly_beyond(stored, self.limits)) {
+            let may_run = start >= next_run;
+            if may_run && stored.is_ok_and(|stored| is_clearly_beyond(stored, self.limits)) {
                 let mut removed = Removed::default();
                 let enforced = self.enforce_whole(&mut removed).await;
                 let has_removed = removed.records() > 0;
@@ -156,10 +165,20 @@ impl Retention {
                     .await;
                 // A run that removes nothing would not do so in five seconds either.
                 if ended.is_err() || !has_removed {
-                    wait = wait.max(RETRY_INTERVAL);
+                    next_run = Instant::now() + RETRY_INTERVAL;
                 }
+                let _ = self.look().await;
             }
+            self.room.answer(request);
         }
+    }
+
+    /// Reads what the store takes, also for those who want to store files.
+    async fn look(&self) -> Result<StoredAmount, StoreError> {
+        let settled = self.room.settled();
+        let stored = self.removal.stored_amount().await?;
+        self.room.note(stored.bytes, settled);
+        Ok(stored)
     }
 
     /// If one application fails, the others and the whole store are still processed.
@@ -236,10 +255,7 @@ fn by_cause(removed: &Removed) -> Vec<RemovedBy> {
 
 /// Beyond the rows or the bytes by more than the margin.
 fn is_clearly_beyond(stored: StoredAmount, limits: RetentionSettings) -> bool {
-    let beyond = |amount: u64, limit: Option<u64>| {
-        limit.is_some_and(|limit| amount.saturating_sub(limit) > limit / MARGIN)
-    };
-    beyond(stored.records, limits.rows) || beyond(stored.bytes, limits.bytes)
+    is_clearly_over(stored.records, limits.rows) || is_clearly_over(stored.bytes, limits.bytes)
 }
 
 fn own_limits(application: &Application) -> Option<RetentionLimits> {

@@ -1,0 +1,196 @@
+//! Room for the bytes of files within `retention.bytes`, which are looked at before a file is stored and not only
+//! every few seconds. A file that would take the store beyond its limit by more than the margin of retention waits
+//! until no other is being stored, and until retention has looked and removed what is beyond the limit. So files exceed
+//! the limit by the margin and one of them. The totals are those that retention read last, with the files since then:
+//! an upload does not read them.
+
+use crate::analysis::error::ApiError;
+use std::time::Duration;
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+
+/// Retention begins once the store is over a limit by this part of it: one in so many.
+const MARGIN: u64 = 64;
+/// A file that has waited for so long is refused.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Whether an amount is over its limit by more than the margin.
+pub(super) fn is_clearly_over(amount: u64, limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| amount.saturating_sub(limit) > limit / MARGIN)
+}
+
+/// Bytes, as far as this process knows.
+#[derive(Default)]
+struct Known {
+    /// Those of all records when retention read them last.
+    stored: u64,
+    /// Those of files that were claimed since, or that were being stored then.
+    claimed: u64,
+    /// Those of files that are being stored.
+    storing: u64,
+}
+
+/// Who waits for room, and what retention is asked for.
+pub(crate) struct FileRoom {
+    /// `retention.bytes`.
+    limit: Option<u64>,
+    known: watch::Sender<Known>,
+    /// Held by the one file that waits for retention.
+    turn: Mutex<()>,
+    /// Counts the requests for a look of retention, and has the last one that it answered.
+    asked: watch::Sender<u64>,
+    answered: watch::Sender<u64>,
+}
+
+/// Room for a file while it is stored.
+pub(crate) struct ClaimedRoom<'r> {
+    room: &'r FileRoom,
+    bytes: u64,
+}
+
+impl Drop for ClaimedRoom<'_> {
+    fn drop(&mut self) {
+        let bytes = self.bytes;
+        self.room.known.send_modify(|known| known.storing -= bytes);
+    }
+}
+
+impl FileRoom {
+    pub(crate) fn new(limit: Option<u64>) -> Self {
+        Self {
+            limit,
+            known: watch::Sender::default(),
+            turn: Mutex::default(),
+            asked: watch::Sender::default(),
+            answered: watch::Sender::default(),
+        }
+    }
+
+    /// Room for a file of this size, at once or when retention has made it.
+    pub(crate) async fn claim(&self, bytes: u64) -> Result<ClaimedRoom<'_>, ApiError> {
+        let claimed = timeout(LONGEST_WAIT, self.wait_for(bytes)).await;
+        claimed.map_err(|_| ApiError::StoreDown)
+    }
+
+    async fn wait_for(&self, bytes: u64) -> ClaimedRoom<'_> {
+        let _turn = self.turn.lock().await;
+        if !self.fits(bytes) {
+            let mut known = self.known.subscribe();
+            // Cannot end early: the sender is here.
+            let _ = known.wait_for(|known| known.storing == 0).await;
+            self.ask_retention().await;
+        }
+        self.known.send_modify(|known| {
+            known.claimed += bytes;
+            known.storing += bytes;
+        });
+        ClaimedRoom { room: self, bytes }
+    }
+
+    fn fits(&self, bytes: u64) -> bool {
+        let known = self.known.borrow();
+        let with_it = known.stored.saturating_add(known.claimed);
+        !is_clearly_over(with_it.saturating_add(bytes), self.limit)
+    }
+
+    /// Returns when retention has looked, and removed what it could.
+    async fn ask_retention(&self) {
+        let mut number = 0;
+        self.asked.send_modify(|asked| {
+            *asked += 1;
+            number = *asked;
+        });
+        let mut answered = self.answered.subscribe();
+        let _ = answered.wait_for(|answered| *answered >= number).await;
+    }
+
+    /// For retention: the requests from now on, and those that came before.
+    pub(super) fn requests(&self) -> watch::Receiver<u64> {
+        let mut requests = self.asked.subscribe();
+        requests.mark_changed();
+        requests
+    }
+
+    /// For retention: the known totals have what it could achieve since this request came.
+    pub(super) fn answer(&self, request: u64) {
+        self.answered.send_replace(request);
+    }
+
+    /// For retention, before it reads the totals: bytes of files that they have.
+    pub(super) fn settled(&self) -> u64 {
+        let known = self.known.borrow();
+        known.claimed - known.storing
+    }
+
+    /// For retention: the totals it has read, with so many bytes of files that were claimed since the last time.
+    pub(super) fn note(&self, stored: u64, settled: u64) {
+        self.known.send_modify(|known| {
+            known.stored = stored;
+            known.claimed -= settled;
+        });
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::FileRoom;
+    use crate::analysis::error::ApiError;
+    use futures_util::FutureExt as _;
+
+    /// With a margin of 10.
+    const LIMIT: u64 = 640;
+
+    #[tokio::test]
+    async fn what_fits_the_limit_and_its_margin_is_claimed_at_once() {
+        let room = FileRoom::new(Some(LIMIT));
+        room.note(600, room.settled());
+        let first = room.claim(40).now_or_never().unwrap().unwrap();
+        let second = room.claim(10).now_or_never().unwrap().unwrap();
+        assert!(room.claim(1).now_or_never().is_none());
+        drop((first, second));
+        assert!(room.claim(1).now_or_never().is_none(), "they are stored");
+        let unlimited = FileRoom::new(None);
+        unlimited.note(600, 0);
+        assert!(unlimited.claim(1 << 40).now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_waits_for_the_others_and_for_retention() {
+        let room = FileRoom::new(Some(LIMIT));
+        let mut requests = room.requests();
+        requests.borrow_and_update();
+        let first = room.claim(LIMIT).await.unwrap();
+        let settled = room.settled();
+        let mut second = Box::pin(room.claim(100));
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(
+            !requests.has_changed().unwrap(),
+            "the first is being stored"
+        );
+        drop(first);
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(requests.has_changed().unwrap());
+        let request = *requests.borrow_and_update();
+        room.note(300, settled);
+        room.answer(request - 1);
+        assert!(second.as_mut().now_or_never().is_none(), "an earlier one");
+        // The totals had been read while the first one was being stored.
+        assert_eq!(room.settled(), LIMIT);
+        room.note(300, room.settled());
+        room.answer(request);
+        let second = second.await.unwrap();
+        let third = room.claim(LIMIT + 10 - 400).await.unwrap();
+        assert!(room.claim(1).now_or_never().is_none());
+        drop((second, third));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_for_too_long_is_refused_and_leaves_its_turn() {
+        let room = FileRoom::new(Some(LIMIT));
+        room.note(LIMIT, room.settled());
+        let refused = room.claim(11).await.err();
+        assert_eq!(refused, Some(ApiError::StoreDown));
+        assert!(room.claim(10).await.is_ok());
+    }
+}
