@@ -1,12 +1,12 @@
 //! Retention through the real binary (CONTRACT 38): it starts as soon as the store is beyond a limit, and takes
 //! from those who fill it.
 
-use crate::attachments::{attach, blobs, keep_originals, prompt_of};
+use crate::attachments::{self, attach, blobs, keep_originals, multipart, prompt_of};
 use serde_json::{Value, json};
 use support::api::{new_key, post, records};
-use support::eventually;
 use support::request::Request;
 use support::stack::Stack;
+use support::{KEY, eventually};
 
 /// A new application, and an access key that may only send its messages.
 #[track_caller]
@@ -114,4 +114,25 @@ fn a_file_beyond_the_bytes_of_the_store_waits_until_older_ones_are_gone() {
     let listed = records(&stack, &format!("application_id={}", quiet.0));
     assert_eq!(listed[0]["request_id"], kept);
     assert!(stack.metric(r#"monitor_retention_removed_total{cause="bytes"}"#) >= 7.0);
+}
+
+#[test]
+fn the_bytes_of_refused_files_leave_the_disk_within_seconds() {
+    let stack = Stack::analysis_server()
+        .yaml("attachments: {waiting_files: 2}")
+        .start();
+    keep_originals(&stack);
+    let application = stack.application_id();
+    let path =
+        format!("/user_prompt_analysis/by_request/x/attach_files?application_id={application}");
+    for number in 0..6_u8 {
+        let bytes = [number; 1_000];
+        let file = ("a.bin", "application/octet-stream", &bytes[..]);
+        let body = multipart("attached_files", &[file]);
+        let status = attachments::send(&stack, KEY, &path, body).status();
+        assert_eq!(status, if number < 2 { 200 } else { 429 });
+    }
+    eventually("those that wait are left", || {
+        (blobs(&stack).len() == 2).then_some(())
+    });
 }

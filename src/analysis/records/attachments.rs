@@ -211,11 +211,15 @@ impl Records {
         received: &Received,
         attachment: Attachment,
     ) -> Result<Linked, ApiError> {
-        let _room = match attachment.kept {
-            true => Some(self.room.claim(attachment.size).await?),
-            false => None,
-        };
-        self.files.link(&target.to, received, attachment).await
+        if !attachment.kept {
+            return self.files.link(&target.to, received, attachment).await;
+        }
+        let _room = self.room.claim(attachment.size).await?;
+        let linked = self.files.link(&target.to, received, attachment).await;
+        if linked.is_err() {
+            self.room.note_unlinked();
+        }
+        linked
     }
 
     async fn findings(

@@ -5,6 +5,7 @@
 //! an upload does not read them.
 
 use crate::analysis::error::ApiError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
@@ -40,6 +41,8 @@ pub(crate) struct FileRoom {
     /// Counts the requests for a look of retention, and has the last one that it answered.
     asked: watch::Sender<u64>,
     answered: watch::Sender<u64>,
+    /// Whether bytes were stored that may have no record.
+    has_unlinked: AtomicBool,
 }
 
 /// Room for a file while it is stored.
@@ -63,6 +66,7 @@ impl FileRoom {
             turn: Mutex::default(),
             asked: watch::Sender::default(),
             answered: watch::Sender::default(),
+            has_unlinked: AtomicBool::new(false),
         }
     }
 
@@ -102,6 +106,16 @@ impl FileRoom {
         });
         let mut answered = self.answered.subscribe();
         let _ = answered.wait_for(|answered| *answered >= number).await;
+    }
+
+    /// A file was refused when its bytes may have been stored already.
+    pub(crate) fn note_unlinked(&self) {
+        self.has_unlinked.store(true, Ordering::Relaxed);
+    }
+
+    /// For retention: whether there was such a file since the last time.
+    pub(super) fn take_unlinked(&self) -> bool {
+        self.has_unlinked.swap(false, Ordering::Relaxed)
     }
 
     /// For retention: the requests from now on, and those that came before.

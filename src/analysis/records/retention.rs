@@ -1,7 +1,8 @@
 //! Removes records beyond the retention limits (CONTRACT 38): first of each application with limits of its
 //! own, then of the whole store; then files whose message did not arrive, and those that no record links to. Runs at
 //! startup and every hour, and for the whole store as soon as it is clearly beyond its rows or bytes: a flood must
-//! not fill the disk for an hour. Files ask for it before they are stored (`file_room`).
+//! not fill the disk for an hour. Files ask for it before they are stored (`file_room`), and those that were refused are
+//! removed within seconds.
 
 use super::Records;
 use super::file_room::{FileRoom, is_clearly_over};
@@ -168,6 +169,11 @@ impl Retention {
                     next_run = Instant::now() + RETRY_INTERVAL;
                 }
                 let _ = self.look().await;
+            } else if self.room.take_unlinked()
+                && let Err(error) = self.files.collect().await
+            {
+                self.room.note_unlinked();
+                report(&error);
             }
             self.room.answer(request);
         }
