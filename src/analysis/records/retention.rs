@@ -87,7 +87,8 @@ impl Retention {
         // Nothing is removed before it is known when the newest record came.
         while let Err(error) = self.note_newest().await {
             report(&error);
-            sleep(RETRY_INTERVAL).await;
+            self.keep_bounded(metrics, RETRY_INTERVAL, RETRY_INTERVAL)
+                .await;
         }
         loop {
             let mut removed = Removed::default();
