@@ -4,6 +4,7 @@
 
 mod all_in_one;
 mod answer_texts;
+mod argument_forms;
 mod attachments;
 mod attachments_guard;
 mod attachments_kept;

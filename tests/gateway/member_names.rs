@@ -41,13 +41,9 @@ fn contract_42_names_in_any_case_are_read() {
     }
     upstream.assert_untouched();
     // What no reader takes for such a name is nobody's text.
-    for body in [
-        r#"{"messages":[{"role":"user","content":"hello","contents":"forbidden"}]}"#,
-        r#"{"messages":[{"role":"user","content":"hello"}],"message":[{"role":"user","content":"forbidden"}]}"#,
-    ] {
-        assert_eq!(stack.call(&chat(body)).text(), ANSWER, "{body}");
-        assert_eq!(upstream.last().body, body.as_bytes());
-    }
+    let body = r#"{"messages":[{"role":"user","content":"hello"}],"message":[{"role":"user","content":"forbidden"}]}"#;
+    assert_eq!(stack.call(&chat(body)).text(), ANSWER, "{body}");
+    assert_eq!(upstream.last().body, body.as_bytes());
 }
 
 #[test]

@@ -5,8 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use monitor_wire::json::{
-    Chat, ScanRole, answer_literals, answer_text, checked_answer, is_envelope, replace_spans, scan,
-    unescape,
+    Chat, Form, ScanRole, answer_literals, answer_text, checked_answer, is_envelope, replace_spans,
+    replace_text, scan, unescape,
 };
 use serde_json::Value;
 use std::ops::Range;
@@ -29,7 +29,10 @@ fn check_literals(body: &[u8], literals: &[Range<usize>]) {
         assert!(from <= span.start && span.start < span.end, "{literals:?}");
         from = span.end;
         let token = &body[span.clone()];
-        assert!(token.len() >= 2 && token.starts_with(b"\"") && token.ends_with(b"\""));
+        let is_string = token.len() >= 2 && token.starts_with(b"\"") && token.ends_with(b"\"");
+        // A number of many digits, or one of few with an exponent.
+        let is_number = std::str::from_utf8(token).is_ok_and(|token| token.parse::<f64>().is_ok());
+        assert!(is_string || is_number);
     }
     let same: Vec<_> = literals
         .iter()
@@ -43,14 +46,16 @@ fn check_request(body: &[u8], second: Option<&Value>) {
     let chat = Chat::read(body, &scan);
     for roles in ROLES {
         let prompt = chat.prompt(roles).text;
-        let literals = chat.prompt_literals(roles).into_iter();
-        let mut literals: Vec<_> = literals.map(|literal| literal.span).collect();
+        let literals = chat.prompt_literals(roles);
+        for literal in &literals {
+            let token = &body[literal.span.clone()];
+            assert!(prompt.contains(&*literal.form.text(token)));
+            check_replaced(literal.form, token);
+        }
+        let mut literals: Vec<_> = literals.into_iter().map(|literal| literal.span).collect();
         // What stands beside the texts comes behind them.
         literals.sort_by_key(|span| span.start);
         check_literals(body, &literals);
-        for span in &literals {
-            assert!(prompt.contains(&*unescape(&body[span.clone()])));
-        }
     }
     for span in chat.stream_true_spans() {
         assert_eq!(&body[span], b"true");
@@ -63,7 +68,25 @@ fn check_request(body: &[u8], second: Option<&Value>) {
         {
             assert!(all.contains(text), "a user's text is not in the prompt");
         }
+        if let (Some("user"), Some(text)) = (message["role"].as_str(), message["x"].as_str()) {
+            assert!(
+                all.contains(text),
+                "a member that nobody knows is not in the prompt"
+            );
+        }
     }
+}
+
+/// What takes the place of a text leaves a value, and arguments that are JSON.
+fn check_replaced(form: Form, token: &[u8]) {
+    let text = form.text(token);
+    let middle = text.floor_char_boundary(text.len() / 2);
+    let end = text.ceil_char_boundary(middle + 1).min(text.len());
+    if middle == end || text[middle..end].contains(['{', '}', '[', ']', '"', ':', ',', '\\']) {
+        return;
+    }
+    let changed = replace_spans(token, &replace_text(form, token, &[(middle..end, "[X]")]));
+    assert!(scan(&changed).is_ok());
 }
 
 fn check_answer(body: &[u8], second: Option<&Value>) {

@@ -1,8 +1,8 @@
 //! The text of a whole chat completion (CONTRACT 4). `sse::Accumulator` does the same for streams, in the
 //! same order: content, else refusal, else tool calls.
 
-use super::arguments::arguments_text_of;
-use super::content::{Piece, each_piece};
+use super::content::{Piece, each_in_order, each_piece};
+use super::form::Form;
 use super::kind::Kind;
 use super::scan::{Scan, scan};
 use super::text::{Joined, keep_break};
@@ -173,8 +173,9 @@ impl JoinedText {
                         words.has_unreadable |= !keep_break(&mut words.part_breaks, place);
                     }
                 }
+                Piece::Alone(view, form) => drop(text.push(form.text(view.token()))),
                 Piece::Unreadable => words.has_unreadable = true,
-                Piece::Aside(_) | Piece::Name(_) => {}
+                Piece::Aside(_) | Piece::Unknown(_) => {}
             });
         }
         words.text = text.into_text();
@@ -245,16 +246,15 @@ fn tool_calls(message: View<'_>, text: &mut Joined) -> bool {
         for function in call.named_in_any_case("function") {
             for name in ["name", "arguments"] {
                 let is_json = name == "arguments" && has_string(function, name);
-                each_piece(function, name, &mut |piece| match piece {
-                    Piece::Text(view) => {
-                        let read = view.text().unwrap_or_default();
-                        text.push(match is_json {
-                            true => arguments_text_of(read),
-                            false => read,
-                        });
-                    }
+                let form = match is_json {
+                    true => Form::Arguments,
+                    false => Form::Text,
+                };
+                each_in_order(function, name, &mut |piece| match piece {
+                    Piece::Text(view) => drop(text.push(form.text(view.token()))),
+                    Piece::Alone(view, form) => drop(text.push(form.text(view.token()))),
                     Piece::Unreadable => has_unreadable = true,
-                    Piece::Aside(_) | Piece::Name(_) => {}
+                    Piece::Aside(_) | Piece::Unknown(_) => {}
                 });
             }
         }

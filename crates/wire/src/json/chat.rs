@@ -100,10 +100,10 @@ impl<'a> Chat<'a> {
     /// take one list or another, or merge their messages one by one.
     pub fn prompt(&self, roles: &[ScanRole]) -> Prompt {
         let (mut text, mut prompt) = (Joined::default(), Prompt::default());
-        self.each_piece(roles, |piece, is_first| match piece {
-            Piece::Unreadable => prompt.has_unreadable = true,
-            Piece::Text(piece) | Piece::Aside(piece) | Piece::Name(piece) => {
-                let place = text.push(piece.text().unwrap_or_default());
+        self.each_piece(roles, |piece, is_first| match piece.value() {
+            None => prompt.has_unreadable = true,
+            Some((value, form)) => {
+                let place = text.push(form.text(value.token()));
                 if let Some(place) = place.filter(|_| !is_first) {
                     let is_kept = keep_break(&mut prompt.part_breaks, place);
                     prompt.has_unreadable |= !is_kept;
@@ -114,16 +114,15 @@ impl<'a> Chat<'a> {
         prompt
     }
 
-    /// The strings that [`Chat::prompt`] takes, in its order.
+    /// The values whose texts [`Chat::prompt`] takes, in its order.
     pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<PromptLiteral> {
         let mut literals = Vec::new();
         self.each_piece(roles, |piece, is_first| {
-            let is_name = matches!(piece, Piece::Name(_));
-            if let Piece::Text(text) | Piece::Aside(text) | Piece::Name(text) = piece {
+            if let Some((value, form)) = piece.value() {
                 literals.push(PromptLiteral {
-                    span: text.span(),
+                    span: value.span(),
                     is_first,
-                    is_name,
+                    form,
                 });
             }
         });

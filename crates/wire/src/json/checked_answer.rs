@@ -2,11 +2,10 @@
 //! (CONTRACT 4), and behind that every other string that the client gets. `sse::Accumulator` does the same for streams.
 
 use super::answer::{Answer, AnswerTexts, JoinedText};
-use super::arguments::arguments_text_of;
-use super::content::{CallText, OtherText, OtherTexts, TopMember, texts_beside, texts_of};
+use super::content::{OtherText, OtherTexts, TopMember, texts_beside, texts_of};
 use super::kind::Kind;
 use super::scan::scan;
-use super::text::{Joined, unescape};
+use super::text::Joined;
 use super::view::View;
 use std::borrow::Cow;
 
@@ -86,10 +85,15 @@ impl Reader<'_> {
         self.other_members(texts_beside(choice, &["message"]));
     }
 
-    /// Adds texts: those of one member are read as one.
+    /// Adds texts: those of one member are read as one, and behind them what stands alone.
     fn other_members(&mut self, texts: OtherTexts) {
         let (mut last, mut words) = (None, JoinedText::default());
+        let mut alone = Joined::default();
         for other in &texts.found {
+            if other.stands_alone() {
+                alone.push(self.text(other));
+                continue;
+            }
             if last != Some(other.member) || other.member == TopMember::FunctionCall {
                 self.beside.push(std::mem::take(&mut words));
                 last = Some(other.member);
@@ -98,6 +102,7 @@ impl Reader<'_> {
         }
         words.has_unreadable |= texts.has_unreadable;
         self.beside.push(words);
+        self.beside.push(JoinedText::of(alone.into_text()));
     }
 
     /// Texts that stand alone.
@@ -113,11 +118,7 @@ impl Reader<'_> {
     }
 
     fn text(&self, other: &OtherText) -> Cow<'_, str> {
-        let text = unescape(&self.body[other.span.clone()]);
-        match other.of_call {
-            Some(CallText::Arguments) => arguments_text_of(text),
-            _ => text,
-        }
+        other.form().text(&self.body[other.span.clone()])
     }
 
     fn finish(mut self) -> AnswerTexts {
@@ -163,7 +164,7 @@ mod tests {
         ),
         (
             r#"{"choices":[{"message":{"content":"a","tool_calls":[{"function":{"name":"f","arguments":"{\"n\":\"\\u0034\\/1\"}"}},{"custom":{"input":"\\u0034"}},{"function":{"arguments":{"x":"\\n"}}}],"function_call":{"arguments":"[\"\\u0035\"]"}}}]}"#,
-            "a\nf\n{\"n\":\"4/1\"}\n\\u0034\n4\n\\n\n[\"5\"]",
+            "a\nf\n{\"n\":\"4/1\"}\n\\u0034\n4\nx\n\\n\n[\"5\"]",
         ),
         (r#"{"choices":[{"index":0,"text":"a"}]}"#, "a"),
         (

@@ -2,6 +2,7 @@
 //! only if it says something.
 
 use super::content::{self, Piece};
+use super::form::Form;
 use super::kind::Kind;
 use super::view::View;
 use std::ops::ControlFlow;
@@ -170,7 +171,7 @@ impl<'a> LastWords<'a> {
             }
         }
         let taken = seen.always || may_be_user && says.text;
-        if says.text && !self.has_user {
+        if says.text && !self.has_user && content::speaks(seen.message) {
             self.stand_in = (!taken).then_some(seen.message);
         }
     }
@@ -232,7 +233,7 @@ impl<'a> LastWords<'a> {
 fn has_answered(message: View<'_>) -> bool {
     let mut calls = message.named_in_any_case("tool_calls");
     let mut older = message.named_in_any_case("function_call");
-    says(message).text
+    content::speaks(message)
         || calls.any(|calls| calls.elements().next().is_some())
         || older.any(|call| call.kind() == Kind::Object)
 }
@@ -253,7 +254,9 @@ fn says(message: View<'_>) -> Says {
     let _ = content::of_message(message, &mut |piece| {
         match piece {
             Piece::Text(text) => says.itself = !text.is_blank(),
-            Piece::Aside(text) | Piece::Name(text) => says.text |= !text.is_blank(),
+            Piece::Aside(text) | Piece::Unknown(text) => says.text |= !text.is_blank(),
+            // A number is no string, and says something.
+            Piece::Alone(value, form) => says.text |= form == Form::Number || !value.is_blank(),
             Piece::Unreadable => says.unreadable = true,
         }
         match says.itself {

@@ -2,20 +2,21 @@
 //! beside them. `messages` chooses, `content` says what of a message is text.
 
 use super::content::{self, Piece};
+use super::form::Form;
 use super::kind::Kind;
 use super::messages::{ChosenMessage, ScanRole, each_chosen};
 use super::view::View;
 use std::ops::{ControlFlow, Range};
 
-/// A string of a prompt.
+/// A text of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptLiteral {
-    /// Where it stands, with its quotes.
+    /// Where its value stands, a string with its quotes.
     pub span: Range<usize>,
     /// It is the first one of its message, or of several that are read as one; the others are further parts.
     pub is_first: bool,
-    /// It is the name of who speaks, which a model server may refuse in another form.
-    pub is_name: bool,
+    /// What its value is. What is no text is the only one of those that are read as one.
+    pub form: Form,
 }
 
 /// The prompt of a body (CONTRACT 3, 42). No `Debug`: it holds the client's words.
@@ -75,7 +76,7 @@ fn each_text<'a>(chosen: &ChosenMessage<'a>, each: &mut impl FnMut(Piece<'a>, bo
     let _ = content::of_message(chosen.message, &mut |piece| {
         let is_text = matches!(piece, Piece::Text(_));
         match piece {
-            Piece::Aside(_) | Piece::Name(_) => has_aside = true,
+            Piece::Aside(_) | Piece::Unknown(_) | Piece::Alone(..) => has_aside = true,
             piece => each(piece, is_first),
         }
         is_first &= !is_text;
@@ -84,7 +85,7 @@ fn each_text<'a>(chosen: &ChosenMessage<'a>, each: &mut impl FnMut(Piece<'a>, bo
     has_aside
 }
 
-/// Those of one message continue its texts. A name is read alone.
+/// Those of one message continue its texts.
 fn each_aside<'a>(
     lists: impl Iterator<Item = View<'a>>,
     roles: &[ScanRole],
@@ -98,8 +99,10 @@ fn each_aside<'a>(
             let _ = content::of_message(chosen.message, &mut |piece| {
                 match piece {
                     Piece::Text(_) | Piece::Unreadable => {}
-                    Piece::Aside(_) => each(piece, std::mem::take(&mut is_first)),
-                    Piece::Name(_) => {
+                    Piece::Aside(_) | Piece::Unknown(_) => {
+                        each(piece, std::mem::take(&mut is_first));
+                    }
+                    Piece::Alone(..) => {
                         each(piece, true);
                         is_first = true;
                     }

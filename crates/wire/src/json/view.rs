@@ -9,9 +9,10 @@ use super::unseen::is_unseen;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A member of an object: its name as a token with quotes, and its value.
+/// A member of an object: its name as a token with quotes, where that stands, and its value.
 pub(crate) struct NamedView<'a> {
     pub(crate) key: &'a [u8],
+    pub(crate) name: View<'a>,
     pub(crate) value: View<'a>,
 }
 
@@ -70,6 +71,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The bytes of a value of any kind.
+    pub(super) fn token(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// A value of any kind as it is written.
     pub(crate) fn raw(self) -> &'a str {
         std::str::from_utf8(self.bytes).unwrap_or_default()
@@ -93,7 +99,8 @@ impl<'a> View<'a> {
             self.bytes.len()
         };
         self.members_from(first).map(move |(key, value)| NamedView {
-            key: self.bytes.get(key).unwrap_or_default(),
+            key: self.bytes.get(key.clone()).unwrap_or_default(),
+            name: self.inner(key),
             value: self.inner(value),
         })
     }

@@ -173,7 +173,7 @@ impl Accumulator {
         if let Some(reason) = text(choice.finish_reason)
             && let Some(choice) = self.budget.entry(&mut self.choices, index)
         {
-            choice.finish_reason = Some(short(&reason));
+            self.budget.keep_reason(choice, &reason);
         }
         let Some(delta) = self.read::<Delta<'_>>(choice.delta) else {
             return;

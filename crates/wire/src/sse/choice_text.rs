@@ -4,8 +4,14 @@ use crate::json::{JoinedText, arguments_text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What an entry costs of the bound besides its text, so that a million empty choices are bounded too.
-const ENTRY_BYTES: usize = 64;
+/// What an allocation takes besides its bytes, and an entry one of: its text.
+const ALLOCATION_BYTES: usize = 32;
+
+/// What an entry of a map or a list costs of the bound besides its text, so that a million empty choices are bounded
+/// too: both may be half empty.
+pub(super) const fn entry_bytes<T>() -> usize {
+    2 * (size_of::<u64>() + size_of::<T>()) + ALLOCATION_BYTES
+}
 
 /// What one choice has said.
 #[derive(Default)]
@@ -13,7 +19,7 @@ pub(super) struct ChoiceText {
     pub(super) content: JoinedText,
     pub(super) refusal: JoinedText,
     pub(super) tools: BTreeMap<u64, ToolCallText>,
-    pub(super) finish_reason: Option<String>,
+    pub(super) finish_reason: Option<Cow<'static, str>>,
 }
 
 /// One tool call.
@@ -37,7 +43,16 @@ impl ChoiceText {
     }
 }
 
-/// Names and reasons are short words; what is longer is cut and stays outside the bound.
+/// The reasons of the reference format.
+const REASONS: [&str; 5] = [
+    "stop",
+    "length",
+    "tool_calls",
+    "content_filter",
+    "function_call",
+];
+
+/// Names and reasons are short words; what is longer is cut.
 pub(super) fn short(text: &str) -> String {
     text[..text.floor_char_boundary(256)].to_owned()
 }
@@ -85,13 +100,25 @@ impl Budget {
         }
     }
 
-    /// Takes the cost of an entry and of what it has besides; false where nothing is left.
-    pub(super) fn charge_entry(&mut self, besides: usize) -> bool {
-        match self.left.checked_sub(ENTRY_BYTES + besides) {
+    /// Takes the cost of an entry or of a short word; false where nothing is left.
+    pub(super) fn charge(&mut self, bytes: usize) -> bool {
+        match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => self.truncated = true,
         }
         !self.truncated
+    }
+
+    /// Keeps why a choice ended. A reason that everybody gives costs nothing, so that one is kept behind the bound too.
+    pub(super) fn keep_reason(&mut self, choice: &mut ChoiceText, reason: &str) {
+        if let Some(usual) = REASONS.into_iter().find(|usual| *usual == reason) {
+            choice.finish_reason = Some(usual.into());
+            return;
+        }
+        let reason = short(reason);
+        if self.charge(reason.len() + ALLOCATION_BYTES) {
+            choice.finish_reason = Some(reason.into());
+        }
     }
 
     pub(super) fn entry<'m, T: Default>(
@@ -99,12 +126,8 @@ impl Budget {
         map: &'m mut BTreeMap<u64, T>,
         index: u64,
     ) -> Option<&'m mut T> {
-        if !map.contains_key(&index) {
-            let Some(left) = self.left.checked_sub(ENTRY_BYTES) else {
-                self.truncated = true;
-                return None;
-            };
-            self.left = left;
+        if !map.contains_key(&index) && !self.charge(entry_bytes::<T>()) {
+            return None;
         }
         Some(map.entry(index).or_default())
     }

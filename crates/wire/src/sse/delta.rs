@@ -149,7 +149,7 @@ pub(super) fn index(part: Part<'_>, place: u64) -> Option<u64> {
 /// The text of a string, or that of a content in parts, joined by line feeds.
 pub(super) struct TextOfParts<'a> {
     pub(super) text: Cow<'a, str>,
-    /// Where in it those line feeds are.
+    /// Where in it those line feeds are that a reader may see the text without.
     pub(super) breaks: Vec<usize>,
 }
 
@@ -162,14 +162,27 @@ pub(super) fn text_of_parts(part: Part<'_>) -> Option<TextOfParts<'_>> {
     }
     let content = content_literals(json.as_bytes());
     let spans = content.literals.into_iter().chain(content.asides);
-    let mut texts = spans.filter_map(|span| string(json.get(span)?));
-    let (mut text, mut breaks) = (texts.next()?.into_owned(), Vec::new());
+    let texts = spans.filter_map(|span| string(json.get(span)?));
+    let (mut joined, mut breaks) = (None::<String>, Vec::new());
+    let mut push = |more: &str| match &mut joined {
+        None => {
+            joined = Some(more.to_owned());
+            None
+        }
+        Some(text) => {
+            let place = text.len();
+            text.push('\n');
+            text.push_str(more);
+            Some(place)
+        }
+    };
     for more in texts {
-        breaks.push(text.len());
-        text.push('\n');
-        text.push_str(&more);
+        breaks.extend(push(&more));
     }
-    let text = text.into();
+    for (span, form) in content.alone {
+        push(&form.text(json.as_bytes().get(span)?));
+    }
+    let text = joined?.into();
     Some(TextOfParts { text, breaks })
 }
 

@@ -5,7 +5,7 @@
 use super::data::Data;
 use super::delta::{Choice, Chunk, Delta, Function, KnownNames, Part, ToolCall, index, text};
 use super::line::{BOM, has_event_in_line};
-use crate::json::{CallText, Place, TextPath, content_literals, has_misspelled, other_texts};
+use crate::json::{Form, Place, TextPath, content_literals, has_misspelled, other_texts, unescape};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ pub struct Piece {
     pub choice: u64,
     /// What the text continues.
     pub field: Field,
-    /// The JSON string with its quotes, as bytes of the raw frame.
+    /// The JSON string with its quotes, or the number, as bytes of the raw frame.
     pub span: Range<usize>,
     /// The text it stands for.
     pub text: String,
@@ -105,14 +105,6 @@ pub fn read_known(frame: &[u8]) -> Reading {
 enum Wanted {
     Every,
     Known,
-}
-
-/// What the text of a string is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Plain,
-    /// JSON in a string, as the arguments of tools are.
-    Arguments,
 }
 
 fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
@@ -216,11 +208,12 @@ impl Pieces<'_> {
             return (!has_misspelled(object.as_bytes(), known)).then_some(());
         }
         for text in other_texts(object.as_bytes(), known, place)? {
-            let form = match text.of_call {
-                Some(CallText::Arguments) => Form::Arguments,
-                _ => Form::Plain,
-            };
-            self.string(object.get(text.span)?, Field::Other(text.path), form)?;
+            let (field, form) = (Field::Other(text.path), text.form());
+            let json = object.get(text.span.clone())?;
+            match text.stands_alone() {
+                true => self.alone(json, field, form)?,
+                false => self.string(json, field, form)?,
+            }
         }
         Some(())
     }
@@ -232,7 +225,7 @@ impl Pieces<'_> {
         let function: Function<'_> = object(part.get())?;
         self.other_members(part.get(), Function::NAMES, place)?;
         let texts = [
-            (function.name, fields.0, Form::Plain),
+            (function.name, fields.0, Form::Text),
             (function.arguments, fields.1, Form::Arguments),
         ];
         for (part, field, form) in texts {
@@ -248,16 +241,32 @@ impl Pieces<'_> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
         for span in content.literals.into_iter().chain(content.asides) {
-            self.string(json.get().get(span)?, field, Form::Plain)?;
+            self.string(json.get().get(span)?, field, Form::Text)?;
+        }
+        let alone = Field::Other(Place::of_object("delta").member("content").alone());
+        let is_wanted = self.wanted == Wanted::Every;
+        for (span, form) in content.alone.into_iter().filter(|_| is_wanted) {
+            self.alone(json.get().get(span)?, alone, form)?;
         }
         (!content.has_unreadable).then_some(())
     }
 
     fn string(&mut self, json: &str, field: Field, form: Form) -> Option<()> {
+        let text = unescape(json.as_bytes()).into_owned();
+        self.piece(json, text, field, form)
+    }
+
+    /// What goes on in no other event, and stands on a line of its own.
+    fn alone(&mut self, json: &str, field: Field, form: Form) -> Option<()> {
+        let text = format!("{}\n", form.text(json.as_bytes()));
+        self.piece(json, text, field, form)
+    }
+
+    fn piece(&mut self, json: &str, text: String, field: Field, form: Form) -> Option<()> {
         if self.said.pieces.len() == MOST_PIECES {
             return None;
         }
-        let (span, text) = self.data.piece(json)?;
+        let span = self.data.span(json)?;
         self.said.pieces.push(Piece {
             choice: self.choice,
             field,

@@ -1,9 +1,9 @@
 //! Every text of a stream that is checked when it is complete (CONTRACT 15). `json::checked_answer` does the same for
 //! whole answers, in the same order: what a record keeps of each choice, then everything else.
 
-use super::choice_text::{Budget, ChoiceText};
+use super::choice_text::{Budget, ChoiceText, entry_bytes};
 use crate::json::{
-    AnswerTexts, CallText, JoinedText, OtherText, Place, TextPath, TopMember, arguments_text,
+    AnswerTexts, CallText, Form, JoinedText, OtherText, Place, TextPath, TopMember, arguments_text,
     other_texts, unescape,
 };
 use std::borrow::Cow;
@@ -40,8 +40,8 @@ impl GrowingText {
     }
 }
 
-/// What a further text costs of the bound besides its bytes and its entry: its place and that in the list.
-const TEXT_BYTES: usize = 64;
+/// What a further text costs of the bound besides its bytes: itself, and its place in the list.
+const TEXT_BYTES: usize = entry_bytes::<GrowingText>() + entry_bytes::<(TextPath, usize)>();
 
 /// An object of an event, and the members that are read elsewhere.
 pub(super) struct Members {
@@ -84,7 +84,11 @@ impl StreamTexts {
             return false;
         };
         for other in others {
-            let piece = unescape(&object.as_bytes()[other.span.clone()]);
+            let token = &object.as_bytes()[other.span.clone()];
+            let piece = match other.form() {
+                Form::Arguments => unescape(token),
+                form => form.text(token),
+            };
             self.append(choice, &other, &piece, budget);
         }
         true
@@ -94,7 +98,7 @@ impl StreamTexts {
         let key = (choice, other.path);
         let place = match self.places.get(&key) {
             Some(place) => *place,
-            None if !budget.charge_entry(TEXT_BYTES) => return,
+            None if !budget.charge(TEXT_BYTES) => return,
             None => {
                 self.texts.push(GrowingText {
                     choice,
@@ -107,6 +111,9 @@ impl StreamTexts {
             }
         };
         let growing = &mut self.texts[place];
+        if other.stands_alone() && !growing.text.is_empty() {
+            budget.append(&mut growing.text, "\n");
+        }
         // Some upstreams repeat the whole name in every delta.
         if !(other.of_call == Some(CallText::Name) && growing.text == piece) {
             budget.append(&mut growing.text, piece);
@@ -156,6 +163,8 @@ struct OtherMembers {
     others: AnswerTexts,
     /// The texts of the last member.
     words: JoinedText,
+    /// Names and numbers, each on a line of its own.
+    alone: AnswerTexts,
     last: Option<TopMember>,
 }
 
@@ -164,6 +173,10 @@ impl OtherMembers {
         let member = growing.member;
         if member == TopMember::ToolCalls {
             self.calls.push(JoinedText::of(growing.read().into_owned()));
+            return;
+        }
+        if growing.of_call.is_some_and(CallText::stands_alone) {
+            self.alone.push(JoinedText::of(growing.text.clone()));
             return;
         }
         if self.last != Some(member) || member == TopMember::FunctionCall {
@@ -175,6 +188,7 @@ impl OtherMembers {
 
     fn into_joined(mut self) -> [JoinedText; 2] {
         self.others.push(self.words);
+        self.others.push(self.alone.into_joined());
         [self.calls.into_joined(), self.others.into_joined()]
     }
 }

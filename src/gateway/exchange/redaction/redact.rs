@@ -4,7 +4,7 @@
 use super::placeholders::{Issuer, Placeholders, candidates};
 use crate::gateway::inspector::{Find, Inspector};
 use monitor_model::PatternSet;
-use monitor_wire::json::{self, Edit, PromptLiteral};
+use monitor_wire::json::{self, Edit, Form, PromptLiteral};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -39,13 +39,13 @@ struct MessageFindings {
     findings: Vec<(&'static str, Range<usize>)>,
 }
 
-/// A string of the body: one part of a message.
+/// A value of the body: one part of a message.
 struct Literal {
     /// Where it stands in the body, with its quotes.
     span: Range<usize>,
     /// Which part of the message's text it is.
     part: Range<usize>,
-    is_name: bool,
+    form: Form,
 }
 
 impl Redactor<'_> {
@@ -110,11 +110,11 @@ impl MessageText {
                 text.push('\n');
             }
             let start = text.len();
-            text.push_str(&json::unescape(body.get(literal.span.clone())?));
+            text.push_str(&literal.form.text(body.get(literal.span.clone())?));
             literals.push(Literal {
                 span: literal.span.clone(),
                 part: start..text.len(),
-                is_name: literal.is_name,
+                form: literal.form,
             });
         }
         Some(Self {
@@ -132,29 +132,33 @@ impl MessageFindings {
             let Literal {
                 span: literal,
                 part,
-                is_name,
+                form,
             } = literal;
-            let (mut spans, mut texts) = (Vec::new(), Vec::new());
+            let mut replaced = Vec::new();
             while let Some(((kind, span), rest)) = findings.split_first() {
                 let within = span.start.max(part.start)..span.end.min(part.end);
                 if within.start < within.end {
-                    spans.push(within.start - part.start..within.end - part.start);
-                    texts.push(match span.start >= part.start {
+                    let within = within.start - part.start..within.end - part.start;
+                    let with = match span.start >= part.start {
                         true => {
                             let placeholder = issuer.issue(kind, &self.value(at, span));
-                            in_literal(placeholder, *is_name).as_bytes().to_vec()
+                            in_literal(placeholder, *form).to_owned()
                         }
-                        false => Vec::new(),
-                    });
+                        false => String::new(),
+                    };
+                    replaced.push((within, with));
                 }
                 if span.end > part.end {
                     break;
                 }
                 findings = rest;
             }
-            let raw = json::raw_spans(&body[literal.clone()], &spans);
+            if replaced.is_empty() {
+                continue;
+            }
+            let raw = json::replace_text(*form, &body[literal.clone()], &replaced);
             let place = |raw: Range<usize>| literal.start + raw.start..literal.start + raw.end;
-            edits.extend(raw.into_iter().map(place).zip(texts));
+            edits.extend(raw.into_iter().map(|(raw, with)| (place(raw), with)));
         }
     }
 
@@ -173,11 +177,11 @@ impl MessageFindings {
     }
 }
 
-/// The name of who speaks may hold letters, digits, `_` and `-` only: many model servers refuse others.
-fn in_literal(placeholder: &str, is_name: bool) -> &str {
-    match is_name {
-        true => placeholder.trim_matches(['[', ']']),
-        false => placeholder,
+/// A name may hold letters, digits, `_` and `-` only: many model servers refuse others.
+fn in_literal(placeholder: &str, form: Form) -> &str {
+    match form {
+        Form::Name => placeholder.trim_matches(['[', ']']),
+        Form::Text | Form::Number | Form::Arguments => placeholder,
     }
 }
 

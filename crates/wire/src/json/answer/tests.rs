@@ -29,7 +29,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         r#"{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"id":"x"}}}]}}]}"#,
-        "f\nx",
+        "f\nid\nx",
     ),
     (
         r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":{"url":"x"}},{"type":"output_text","text":"q"}]}}]}"#,

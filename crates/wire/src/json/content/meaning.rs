@@ -38,13 +38,39 @@ impl Meaning {
         }
     }
 
-    /// That of a member, by its name as a token, in a part of this meaning.
-    pub(super) fn in_part(key: &[u8], part: Self) -> Self {
-        match part {
-            Self::Free => Self::Free,
-            _ => Self::of(&unescape(key)),
-        }
+    /// That of a member, by its name as a token.
+    pub(super) fn of_member(key: &[u8]) -> Self {
+        Self::of(&unescape(key))
     }
+}
+
+/// What servers say of an answer beside its text, and clients of a message that they show again. In lower case.
+const ATTRIBUTES: [&str; 20] = [
+    "object",
+    "model",
+    "created_at",
+    "system_fingerprint",
+    "service_tier",
+    "provider",
+    "usage",
+    "finish_reason",
+    "stop_reason",
+    "done_reason",
+    "native_finish_reason",
+    "matched_stop",
+    "prompt_filter_results",
+    "content_filter_results",
+    "content_filter_offsets",
+    "token_ids",
+    "item_id",
+    "response_id",
+    "previous_response_id",
+    "obfuscation",
+];
+
+/// Whether a name in lower case is one of them.
+pub(super) fn is_attribute(name: &str) -> bool {
+    ATTRIBUTES.contains(&name)
 }
 
 /// Whether a part is one of text, or does not say what it is.

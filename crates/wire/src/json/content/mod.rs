@@ -5,33 +5,51 @@
 mod meaning;
 mod other_text;
 mod text_path;
+mod walk;
 
 pub(crate) use other_text::{CallText, OtherText, Place, TopMember, other_texts};
 pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
 pub use text_path::TextPath;
 
+use super::form::Form;
 use super::kind::Kind;
-use super::name::{is_exactly, is_in_any_case};
-use super::view::View;
-use meaning::{DEEPEST, Meaning, is_textual};
+use super::name::{folded, is_in_any_case};
+use super::text::unescape;
+use super::view::{NamedView, View};
+use meaning::{Meaning, is_attribute};
 use std::ops::{ControlFlow, Range};
+use walk::{Standing, Walk};
 
 /// One value of a content.
+#[derive(Clone, Copy)]
 pub(super) enum Piece<'a> {
     /// A string that a model server may read.
     Text(View<'a>),
     /// One that it may read, of a member that is not the text of its part or message: behind the texts it
     /// stands between none of them.
     Aside(View<'a>),
-    /// The name of who speaks. A model server may refuse one of an odd form.
-    Name(View<'a>),
+    /// The same of a member of the message that nobody knows: a server that reads it is not known either.
+    Unknown(View<'a>),
+    /// What is read alone, in its form: a name, a number or arguments in a string.
+    Alone(View<'a>, Form),
     /// Something stands where text is expected and is none: a number, or a value nested too deeply.
     Unreadable,
 }
 
+impl<'a> Piece<'a> {
+    /// The value, and what it is written as; None of what is no text.
+    pub(super) fn value(self) -> Option<(View<'a>, Form)> {
+        match self {
+            Self::Text(text) | Self::Aside(text) | Self::Unknown(text) => Some((text, Form::Text)),
+            Self::Alone(value, form) => Some((value, form)),
+            Self::Unreadable => None,
+        }
+    }
+}
+
 /// The members of a message that hold its text, in any case. Clients and servers agree on `content`.
 const OF_MESSAGE: [&str; 2] = ["content", "parts"];
-/// What some servers read beside it. Arguments of earlier tool calls are JSON again and not among them.
+/// What some servers read beside it.
 const BESIDE: [&str; 5] = [
     "text",
     "refusal",
@@ -46,6 +64,8 @@ pub struct ContentLiterals {
     pub literals: Vec<Range<usize>>,
     /// The same of those that stand beside the text of their part.
     pub asides: Vec<Range<usize>>,
+    /// Names and numbers of objects that are arguments, each of which is read alone.
+    pub alone: Vec<(Range<usize>, Form)>,
     /// Something stands where text is expected and is none.
     pub has_unreadable: bool,
 }
@@ -55,12 +75,14 @@ pub fn content_literals(content: &[u8]) -> ContentLiterals {
     let mut found = ContentLiterals {
         literals: Vec::new(),
         asides: Vec::new(),
+        alone: Vec::new(),
         has_unreadable: false,
     };
     let content = View::new(content, 0..content.len());
     of_value(content, Meaning::Text, &mut |piece| match piece {
         Piece::Text(text) => found.literals.push(text.span()),
-        Piece::Aside(text) | Piece::Name(text) => found.asides.push(text.span()),
+        Piece::Aside(text) | Piece::Unknown(text) => found.asides.push(text.span()),
+        Piece::Alone(value, form) => found.alone.push((value.span(), form)),
         Piece::Unreadable => found.has_unreadable = true,
     });
     found
@@ -76,43 +98,80 @@ pub(super) fn of_message<'a>(
     }
     for member in message.members() {
         let is = |name: &&&str| is_in_any_case(member.key, name);
-        let name = OF_MESSAGE.iter().chain(&BESIDE).find(is);
-        if let Some(name) = name {
-            let mut walk = Walk {
-                each,
-                depth: 0,
-                is_aside: BESIDE.contains(name),
-            };
-            walk.value(member.value, Meaning::of(name))?;
-        } else if is_in_any_case(member.key, "name") && member.value.kind() == Kind::String {
-            each(Piece::Name(member.value))?;
+        if let Some(name) = OF_MESSAGE.iter().find(is) {
+            Walk::new(Standing::Main, each).value(member.value, Meaning::of(name))?;
+        } else if let Some(name) = BESIDE.iter().find(is) {
+            Walk::new(Standing::Aside, each).value(member.value, Meaning::of(name))?;
+        } else if !is_in_any_case(member.key, "role") {
+            of_other_member(&member, each)?;
         }
     }
     ControlFlow::Continue(())
 }
 
-/// Hands over the texts of every member `name` of an object: those of the parts, then what stands beside them.
+/// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and what
+/// nobody knows.
+fn of_other_member<'a>(
+    member: &NamedView<'a>,
+    each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let name = unescape(member.key);
+    let is_string = member.value.kind() == Kind::String;
+    let mut walk = Walk::new(Standing::Unknown, each);
+    match (&*folded(&name), Meaning::of(&name)) {
+        ("name", _) if is_string => (walk.each)(Piece::Alone(member.value, Form::Name)),
+        ("tool_calls" | "function_call", _) => walk.call(member.value),
+        // Of servers that take them beside the text.
+        ("images" | "videos" | "audios", _) => ControlFlow::Continue(()),
+        (_, Meaning::NoText) => ControlFlow::Continue(()),
+        (lower, _) if is_attribute(lower) => ControlFlow::Continue(()),
+        (_, Meaning::Free) => walk.arguments(member.value),
+        _ => walk.value(member.value, Meaning::Unknown),
+    }
+}
+
+/// Whether a message says anything in the members that servers read.
+pub(super) fn speaks(message: View<'_>) -> bool {
+    let says = of_message(message, &mut |piece| match piece {
+        Piece::Text(text) | Piece::Aside(text) if !text.is_blank() => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    says.is_break()
+}
+
+/// Hands over the texts of every member `name` of an object: those of the parts, then what stands beside them, then
+/// what is read alone.
 pub(super) fn each_piece<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(Piece<'a>)) {
+    let (mut has_aside, mut has_alone) = (false, false);
+    each_in_order(object, name, &mut |piece| match piece {
+        Piece::Aside(_) | Piece::Unknown(_) => has_aside = true,
+        Piece::Alone(..) => has_alone = true,
+        piece => each(piece),
+    });
+    if has_aside {
+        each_in_order(object, name, &mut |piece| {
+            if let Piece::Aside(text) | Piece::Unknown(text) = piece {
+                each(Piece::Text(text));
+            }
+        });
+    }
+    if has_alone {
+        each_in_order(object, name, &mut |piece| {
+            if let Piece::Alone(..) = piece {
+                each(piece);
+            }
+        });
+    }
+}
+
+/// The same as it stands in the body.
+pub(super) fn each_in_order<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(Piece<'a>)) {
     let meaning = match Meaning::of(name) {
         Meaning::Free => Meaning::Free,
         _ => Meaning::Text,
     };
-    let mut has_aside = false;
     for value in object.named_in_any_case(name) {
-        of_value(value, meaning, &mut |piece| match piece {
-            Piece::Aside(_) => has_aside = true,
-            piece => each(piece),
-        });
-    }
-    if !has_aside {
-        return;
-    }
-    for value in object.named_in_any_case(name) {
-        of_value(value, meaning, &mut |piece| {
-            if let Piece::Aside(text) = piece {
-                each(Piece::Text(text));
-            }
-        });
+        of_value(value, meaning, each);
     }
 }
 
@@ -121,99 +180,24 @@ fn of_value<'a>(value: View<'a>, meaning: Meaning, each: &mut dyn FnMut(Piece<'a
         each(piece);
         ControlFlow::Continue(())
     };
-    let mut walk = Walk {
-        each: &mut each,
-        depth: 0,
-        is_aside: false,
-    };
     // Nobody breaks off.
-    let _ = walk.value(value, meaning);
-}
-
-struct Walk<'w, 'a> {
-    each: &'w mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
-    depth: usize,
-    /// What is read is not the text of its part.
-    is_aside: bool,
-}
-
-impl<'a> Walk<'_, 'a> {
-    fn value(&mut self, value: View<'a>, meaning: Meaning) -> ControlFlow<()> {
-        match value.kind() {
-            Kind::String if self.is_aside => (self.each)(Piece::Aside(value)),
-            Kind::String => (self.each)(Piece::Text(value)),
-            Kind::Object | Kind::Array if self.depth == DEEPEST => (self.each)(Piece::Unreadable),
-            Kind::Object => self.deeper(|walk| walk.part(value, meaning)),
-            Kind::Array => self.deeper(|walk| {
-                let mut elements = value.elements();
-                elements.try_for_each(|element| walk.value(element, meaning))
-            }),
-            // Numbers are common among unknown members, and none where text is expected.
-            Kind::Number | Kind::True | Kind::False if meaning == Meaning::Text => {
-                (self.each)(Piece::Unreadable)
-            }
-            Kind::Number | Kind::True | Kind::False | Kind::Null => ControlFlow::Continue(()),
-        }
-    }
-
-    fn deeper(&mut self, walk: impl FnOnce(&mut Self) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.depth += 1;
-        let ended = walk(self);
-        self.depth -= 1;
-        ended
-    }
-
-    fn part(&mut self, part: View<'a>, meaning: Meaning) -> ControlFlow<()> {
-        // Looked up once: a part may have any number of members.
-        let (mut textual, main) = (None, main_text(part, meaning));
-        for (at, member) in part.members().enumerate() {
-            let own = Meaning::in_part(member.key, meaning);
-            let is_main = match own {
-                Meaning::Text => main == Some(at),
-                own => own != Meaning::Unknown,
-            };
-            let was_aside = self.is_aside;
-            self.is_aside |= !is_main;
-            match own {
-                Meaning::NoText => {}
-                Meaning::Source
-                    if member.value.kind() == Kind::String
-                        && !*textual.get_or_insert_with(|| is_textual(part)) => {}
-                Meaning::Source => self.value(member.value, Meaning::Unknown)?,
-                meaning => self.value(member.value, meaning)?,
-            }
-            self.is_aside = was_aside;
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Which member of a part most readers take for its text: the last that is called so, in the case that readers
-/// agree on if there is one.
-fn main_text(part: View<'_>, meaning: Meaning) -> Option<usize> {
-    let names = part.members().enumerate();
-    let texts = names.filter(|(_, member)| Meaning::in_part(member.key, meaning) == Meaning::Text);
-    let rank = |key: &[u8]| match is_in_any_case(key, "text") {
-        true => 1 + u8::from(is_exactly(key, "text")),
-        false => 0,
-    };
-    texts
-        .max_by_key(|(_, member)| rank(member.key))
-        .map(|(at, _)| at)
+    let _ = Walk::new(Standing::Main, &mut each).value(value, meaning);
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use super::meaning::DEEPEST;
     use super::*;
-    use crate::json::{scan, unescape};
+    use crate::json::scan;
 
     /// The texts of a content, and whether a part of it is unreadable.
     fn read(content: &str) -> (Vec<String>, bool) {
         assert!(scan(content.as_bytes()).is_ok(), "{content}");
         let found = content_literals(content.as_bytes());
         let texts = found.literals.into_iter().chain(found.asides);
-        let texts = texts.map(|span| unescape(&content.as_bytes()[span]).into_owned());
+        let texts = texts.map(|span| (span, Form::Text)).chain(found.alone);
+        let texts = texts.map(|(span, form)| form.text(&content.as_bytes()[span]).into_owned());
         (texts.collect(), found.has_unreadable)
     }
 
@@ -250,8 +234,8 @@ mod tests {
                 &["x"],
             ),
             (
-                r#"[{"type":"tool_use","id":"no","name":"no","input":{"name":"x","n":[1,"y"]}}]"#,
-                &["x", "y"],
+                r#"[{"type":"tool_use","id":"no","name":"no","input":{"name":"x","n":[1,"y",4.1000000e8,{"":"z"}]}}]"#,
+                &["x", "y", "z", "name", "n", "410000000"],
             ),
             (
                 r#"[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"},"title":"y"}]"#,
@@ -268,7 +252,7 @@ mod tests {
             ),
             (
                 r#"[{"TEXT":"x","Text":["y"],"Input":{"id":"z"},"Data":"a"}]"#,
-                &["y", "z", "a", "x"],
+                &["y", "z", "a", "x", "id"],
             ),
             (r#"[{"type":"image","Type":"Text","data":"x"}]"#, &["x"]),
             (

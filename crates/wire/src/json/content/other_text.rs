@@ -1,64 +1,70 @@
 //! The texts of an object beside the members that a reader knows (CONTRACT 42): each string, at any depth, that is
-//! not known to be an attribute, an image, a sound or a file.
+//! not known to be an attribute, an image, a sound or a file, and each name and long number of arguments.
 
-use super::meaning::{DEEPEST, Meaning, is_textual};
+use super::meaning::{DEEPEST, Meaning, is_attribute, is_textual};
 use super::text_path::TextPath;
+use crate::json::form::Form;
 use crate::json::index::index_of;
 use crate::json::kind::Kind;
 use crate::json::name::{folded, is_in_any_case};
+use crate::json::number::long_number;
 use crate::json::text::unescape;
-use crate::json::view::{View, has_misspelled};
+use crate::json::view::{NamedView, View, has_misspelled};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What servers say of an answer beside its text.
-const ATTRIBUTES: [&str; 20] = [
-    "object",
-    "model",
-    "created_at",
-    "system_fingerprint",
-    "service_tier",
-    "provider",
-    "usage",
-    "finish_reason",
-    "stop_reason",
-    "done_reason",
-    "native_finish_reason",
-    "matched_stop",
-    "prompt_filter_results",
-    "content_filter_results",
-    "content_filter_offsets",
-    "token_ids",
-    "item_id",
-    "response_id",
-    "previous_response_id",
-    "obfuscation",
-];
-
-/// The most strings that are returned of one object, so that a body of nothing but tiny ones takes no more memory than a
+/// The most texts that are returned of one object, so that a body of nothing but tiny ones takes no more memory than a
 /// few of its size. With more, the rest is unreadable.
 const MOST_TEXTS: usize = 16_384;
 
-/// A string, and the members that lead to it.
+/// A text, and the members that lead to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OtherText {
-    /// The members that lead to it. Strings of one path are parts of one text.
+    /// The members that lead to it. Strings of one path are parts of one text. Names and numbers of arguments have the
+    /// path of those of their outermost member.
     pub(crate) path: TextPath,
     /// The member of the outermost object.
     pub(crate) member: TopMember,
     /// What of a tool call it is.
     pub(crate) of_call: Option<CallText>,
-    /// The string with its quotes, as bytes of the object.
+    /// The value as it is written, as bytes of the object.
     pub(crate) span: Range<usize>,
 }
 
-/// A string of a tool call that is read in its own way.
+/// A text of a tool call that is read in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallText {
     /// The name of the tool, which some servers repeat in every event.
     Name,
     /// Its arguments, whose text is JSON again.
     Arguments,
+    /// The name of an argument.
+    ArgumentName,
+    /// A number of many digits among the arguments.
+    Number,
+}
+
+impl CallText {
+    /// Whether it stands between no two texts: it is read alone.
+    pub(crate) fn stands_alone(self) -> bool {
+        matches!(self, Self::ArgumentName | Self::Number)
+    }
+}
+
+impl OtherText {
+    /// What the value is written as. Arguments that grow are JSON only as a whole.
+    pub(crate) fn form(&self) -> Form {
+        match self.of_call {
+            Some(CallText::Number) => Form::Number,
+            Some(CallText::ArgumentName) => Form::Name,
+            Some(CallText::Arguments) => Form::Arguments,
+            Some(CallText::Name) | None => Form::Text,
+        }
+    }
+
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.of_call.is_some_and(CallText::stands_alone)
+    }
 }
 
 /// A member of an outermost object.
@@ -74,7 +80,7 @@ pub(crate) enum TopMember {
 pub(crate) struct OtherTexts {
     /// The strings, in their order.
     pub(crate) found: Vec<OtherText>,
-    /// A value is nested too deeply to be read, or there are too many.
+    /// A value is nested too deeply to be read, or there are too many texts.
     pub(crate) has_unreadable: bool,
 }
 
@@ -84,6 +90,8 @@ pub(crate) struct Place {
     path: TextPath,
     /// The member of the outermost object; None of that object itself.
     member: Option<TopMember>,
+    /// The path of what stands alone inside that member.
+    alone: TextPath,
     scope: Scope,
     of_call: Option<CallText>,
 }
@@ -94,9 +102,15 @@ impl Place {
         Self {
             path: TextPath::of(name),
             member: None,
+            alone: TextPath::of(name).alone(),
             scope: Scope::Part { is_text: true },
             of_call: None,
         }
+    }
+
+    /// The path of what stands alone inside it.
+    pub(crate) fn alone(self) -> TextPath {
+        self.alone
     }
 
     /// One of its members.
@@ -114,6 +128,7 @@ impl Place {
         Self {
             path,
             member: Some(member),
+            alone: self.member.map_or_else(|| path.alone(), |_| self.alone),
             scope,
             of_call: None,
         }
@@ -140,7 +155,7 @@ fn texts_in(object: View<'_>, known: &[&str], place: Place) -> OtherTexts {
     for member in object.members() {
         let is_known = known.iter().any(|name| is_in_any_case(member.key, name));
         if !is_known {
-            walk.member(member.key, member.value, place);
+            walk.member(&member, place);
         }
     }
     walk.texts
@@ -183,14 +198,17 @@ struct Walk {
 }
 
 impl Walk {
-    fn member(&mut self, key: &[u8], value: View<'_>, object: Place) {
-        let name = unescape(key);
+    fn member(&mut self, member: &NamedView<'_>, object: Place) {
+        let (name, value) = (unescape(member.key), member.value);
         let lower = folded(&name);
         let scope = object.scope;
         let is_bytes = value.kind() == Kind::String
             && matches!(scope, Scope::Media | Scope::Part { is_text: false });
         let place = match (scope, Meaning::of(&name)) {
-            (Scope::Free, _) => object.inside(&name, Scope::Free),
+            (Scope::Free, _) => {
+                self.text_alone(member.name, CallText::ArgumentName, object);
+                object.inside(&name, Scope::Free)
+            }
             (_, Meaning::Free) => Place {
                 of_call: Some(CallText::Arguments),
                 ..object.inside(&name, Scope::Free)
@@ -205,7 +223,7 @@ impl Walk {
             }
             (_, Meaning::NoText) => return,
             (_, Meaning::Source) if is_bytes => return,
-            _ if ATTRIBUTES.contains(&&*lower) => return,
+            _ if is_attribute(&lower) => return,
             _ => object.inside(&name, scope.of_member(&lower)),
         };
         self.value(value, place);
@@ -228,9 +246,27 @@ impl Walk {
                     self.value(element, place.inside(&at, scope));
                 }
             }
+            Kind::Number if matches!(place.scope, Scope::Free) => {
+                if long_number(value.raw()).is_some() {
+                    self.text_alone(value, CallText::Number, place);
+                }
+            }
             Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
         }
         self.depth -= 1;
+    }
+
+    fn text_alone(&mut self, text: View<'_>, of_call: CallText, place: Place) {
+        if text.span().len() > 2 {
+            self.text(
+                text,
+                Place {
+                    path: place.alone,
+                    of_call: Some(of_call),
+                    ..place
+                },
+            );
+        }
     }
 
     fn text(&mut self, text: View<'_>, place: Place) {
@@ -250,7 +286,7 @@ impl Walk {
             *is_text = is_textual(object);
         }
         for member in object.members() {
-            self.member(member.key, member.value, place);
+            self.member(&member, place);
         }
     }
 }
@@ -263,122 +299,4 @@ fn index(element: View<'_>) -> Option<Cow<'_, str>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::{
-        CallText, MOST_TEXTS, OtherText, Place, TextPath, TopMember, other_texts, texts_beside,
-    };
-    use crate::json::view::View;
-
-    fn found(object: &str) -> Option<Vec<OtherText>> {
-        let place = Place::of_object("object");
-        other_texts(object.as_bytes(), &["content", "delta"], place)
-    }
-
-    /// The paths and the strings.
-    fn read(object: &str) -> Option<Vec<(TextPath, &str)>> {
-        let found = found(object)?.into_iter();
-        Some(found.map(|text| (text.path, &object[text.span])).collect())
-    }
-
-    fn path(names: &str) -> TextPath {
-        let root = TextPath::of("object");
-        names.split('/').skip(1).fold(root, TextPath::member)
-    }
-
-    #[test]
-    fn every_string_that_is_no_attribute_has_a_path() {
-        let object = r#"{"role":"assistant","content":"no","thinking":"a","x":{"y":["b",{"z":"c"}],"n":7,"e":""},
-            "reasoning_details":[{"index":3e0,"type":"reasoning.text","text":"d","signature":"no","format":"no"}],
-            "audio":{"id":"no","transcript":"e","data":"no"},"source":{"type":"text","data":"f"},
-            "images":[{"type":"image_url","image_url":{"url":"no"}}],"input":{"id":"g"},"logprobs":{"content":[{"token":"no"}]},
-            "Stop_Reason":"no","file":{"file_data":"no"},"z":{"type":"image","data":"no"}}"#;
-        let expected = [
-            ("/thinking", "\"a\""),
-            ("/x/y/0", "\"b\""),
-            ("/x/y/1/z", "\"c\""),
-            ("/reasoning_details/3/text", "\"d\""),
-            ("/audio/transcript", "\"e\""),
-            ("/source/data", "\"f\""),
-            ("/input/id", "\"g\""),
-        ];
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(names, text)| (path(names), *text))
-            .collect();
-        assert_eq!(read(object).unwrap(), expected);
-    }
-
-    #[test]
-    fn the_name_of_a_called_tool_is_text() {
-        let object = r#"{"tool_calls":[{"id":"no","type":"custom","custom":{"name":"a","input":"b"}},
-            {"index":7,"function":{"name":"c","arguments":{"id":"d"}}}],"function_call":{"name":"e"},"name":"no"}"#;
-        let found = found(object).unwrap();
-        let texts: Vec<_> = found
-            .iter()
-            .map(|text| &object[text.span.clone()])
-            .collect();
-        assert_eq!(texts, ["\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""]);
-        assert_eq!(found[3].path, path("/tool_calls/7/function/arguments/id"));
-        let of_calls: Vec<_> = found.iter().map(|text| text.of_call).collect();
-        let (name, arguments) = (Some(CallText::Name), Some(CallText::Arguments));
-        assert_eq!(of_calls, [name, arguments, name, None, name]);
-        assert_eq!(
-            (found[3].member, found[4].member),
-            (TopMember::ToolCalls, TopMember::FunctionCall)
-        );
-    }
-
-    #[test]
-    fn the_members_of_an_object_inside_have_the_paths_of_the_whole() {
-        let call = r#"{"index":7,"name":"a","function":{"name":"b"}}"#;
-        let whole = format!(r#"{{"tool_calls":[{call}]}}"#);
-        let place = Place::of_object("object").member("tool_calls").member("7");
-        let inside = other_texts(call.as_bytes(), &[], place).unwrap();
-        let whole = found(&whole).unwrap();
-        assert_eq!(inside.len(), 2);
-        for (inside, whole) in inside.iter().zip(&whole) {
-            assert_eq!((inside.path, inside.member), (whole.path, whole.member));
-            assert_eq!(
-                (inside.of_call, whole.of_call),
-                (Some(CallText::Name), Some(CallText::Name))
-            );
-        }
-    }
-
-    #[test]
-    fn of_very_many_strings_the_first_are_told_and_the_rest_is_unreadable() {
-        for (more, has_unreadable) in [(0, false), (1, true)] {
-            let object = format!(
-                r#"{{"x":["a"{}]}}"#,
-                r#","a""#.repeat(MOST_TEXTS - 1 + more)
-            );
-            let texts = texts_beside(View::new(object.as_bytes(), 0..object.len()), &[]);
-            assert_eq!(texts.found.len(), MOST_TEXTS);
-            assert_eq!(texts.has_unreadable, has_unreadable);
-        }
-    }
-
-    #[test]
-    fn what_lies_too_deep_hides_nothing_beside_it() {
-        let object = format!(
-            r#"{{"x":{}"no"{},"y":"a"}}"#,
-            "[".repeat(40),
-            "]".repeat(40)
-        );
-        let texts = texts_beside(View::new(object.as_bytes(), 0..object.len()), &[]);
-        assert!(texts.has_unreadable);
-        assert_eq!(texts.found.len(), 1);
-    }
-
-    #[test]
-    fn a_name_of_two_readings_and_a_depth_without_end_are_unreadable() {
-        assert!(read(r#"{"Content":"a"}"#).is_none());
-        assert!(read(r#"{"c\u006fntent":"a"}"#).unwrap().is_empty());
-        let nested =
-            |depth: usize| format!(r#"{{"x":{}"a"{}}}"#, "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(read(&nested(32)).unwrap().len(), 1);
-        assert!(read(&nested(33)).is_none());
-        assert!(read("7").unwrap().is_empty());
-    }
-}
+mod tests;

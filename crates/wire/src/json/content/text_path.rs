@@ -21,4 +21,9 @@ impl TextPath {
     pub fn member(self, name: &str) -> Self {
         Self(KEY.hash_one((self.0, name)))
     }
+
+    /// That of the texts inside what this path leads to which stand alone. No member has it.
+    pub(crate) fn alone(self) -> Self {
+        Self(KEY.hash_one(self.0))
+    }
 }

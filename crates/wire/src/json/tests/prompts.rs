@@ -1,7 +1,7 @@
 //! Which texts of a body make up its prompt, and what of it cannot be read (CONTRACT 42).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use crate::json::{Chat, Prompt, ScanRole, scan};
+use crate::json::{Chat, Form, Prompt, ScanRole, scan};
 use monitor_model::MOST_PART_BREAKS;
 
 pub(super) fn prompt(body: &str, roles: &[ScanRole]) -> Prompt {
@@ -274,7 +274,7 @@ fn a_name_is_read_alone_and_hides_no_message() {
     assert_eq!(read.part_breaks, [1]);
     let found = scan(body.as_bytes()).unwrap();
     let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
-    let names = literals.iter().filter(|literal| literal.is_name);
+    let names = literals.iter().filter(|literal| literal.form == Form::Name);
     let names: Vec<_> = names
         .map(|name| (&body[name.span.clone()], name.is_first))
         .collect();

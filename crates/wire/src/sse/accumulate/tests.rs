@@ -1,8 +1,12 @@
 //! Streams and the texts that are kept of them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use super::super::choice_text::{ChoiceText, entry_bytes};
 use super::{Accumulator, Usage};
 use crate::sse::Parser;
+
+/// What a choice costs of the bound besides its text.
+const CHOICE: usize = entry_bytes::<ChoiceText>();
 
 fn told(events: &[&str]) -> Accumulator {
     let mut answer = Accumulator::new(10_000);
@@ -21,7 +25,7 @@ fn what_is_kept_is_counted_and_behind_the_end_nothing_is() {
     let mut answer = told(&[&content(0, r#""abc""#)]);
     // An entry counts besides its text.
     let kept = answer.kept();
-    assert_eq!(kept, 64 + 3);
+    assert_eq!(kept, CHOICE + 3);
     answer.close();
     answer.push(content(0, r#""d""#).as_bytes());
     assert_eq!((answer.text().as_str(), answer.kept()), ("abc", kept));
@@ -167,7 +171,7 @@ fn the_rest_of_a_stream_is_remembered() {
 
 #[test]
 fn text_beyond_the_bound_is_left_out_and_marked() {
-    let mut answer = Accumulator::new(64 + 4);
+    let mut answer = Accumulator::new(CHOICE + 4);
     for piece in ["\"ab\"", "\"cжd\"", "\"e\""] {
         answer.push(content(0, piece).as_bytes());
     }
@@ -182,7 +186,7 @@ fn text_beyond_the_bound_is_left_out_and_marked() {
         many.push(content(index, "\"x\"").as_bytes());
     }
     assert!(many.choices.len() < 16 && many.is_truncated());
-    let mut exact = Accumulator::new(64 + 2);
+    let mut exact = Accumulator::new(CHOICE + 2);
     exact.push(content(0, "\"ab\"").as_bytes());
     assert_eq!((exact.text().as_str(), exact.is_truncated()), ("ab", false));
 }
@@ -289,7 +293,7 @@ fn the_parts_of_a_content_in_one_event_are_read_as_one() {
         )
     );
     // Behind the bound nothing is a part.
-    let mut answer = Accumulator::of_every_text(64 + 3);
+    let mut answer = Accumulator::of_every_text(CHOICE + 3);
     answer.push(parts.as_bytes());
     let checked = answer.checked_text().unwrap();
     assert_eq!((&*checked.text, &*checked.part_breaks), ("ж ", &[][..]));
@@ -307,11 +311,11 @@ fn only_the_name_of_a_tool_may_come_again_and_again() {
         ),
         (
             r#"{"tool_calls":[{"index":0,"function":{"arguments":{"name":"22"}}}]}"#,
-            "2222",
+            "name\nname\n2222",
         ),
         (
             r#"{"tool_calls":[{"index":0,"custom":{"input":{"name":"22"}}}]}"#,
-            "2222",
+            "name\nname\n2222",
         ),
         (r#"{"thinking":{"words":"22"}}"#, "2222"),
     ] {
