@@ -1,7 +1,7 @@
 //! Characters that look like others, as tables. The modules that normalize text decide which of them to
 //! replace, and where.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 /// What becomes of one character, whatever stands around it.
@@ -25,6 +25,29 @@ const ZEROS: &[u32] = &[
     0x11de0, 0x11f50, 0x16130, 0x16a60, 0x16ac0, 0x16b50, 0x16d70, 0x1ccf0, 0x1e140, 0x1e2f0,
     0x1e4f0, 0x1e5f1, 0x1e950, 0x1fbf0,
 ];
+/// Signs that show a digit, and the digit that the first of them shows: above and below the line, in circles and
+/// brackets, with a full stop or a comma.
+const SIGNS: &[(RangeInclusive<u32>, u32)] = &[
+    (0xb2..=0xb3, 2),
+    (0xb9..=0xb9, 1),
+    (0x2070..=0x2070, 0),
+    (0x2074..=0x2079, 4),
+    (0x2080..=0x2089, 0),
+    (0x2460..=0x2468, 1),
+    (0x2474..=0x247c, 1),
+    (0x2488..=0x2490, 1),
+    (0x24ea..=0x24ea, 0),
+    (0x24f5..=0x24fd, 1),
+    (0x24ff..=0x24ff, 0),
+    (0x2776..=0x277e, 1),
+    (0x2780..=0x2788, 1),
+    (0x278a..=0x2792, 1),
+    (0x1f100..=0x1f100, 0),
+    (0x1f101..=0x1f10a, 0),
+    (0x1f10b..=0x1f10b, 0),
+    (0x1f10c..=0x1f10c, 0),
+];
+
 /// Letters of other alphabets, and at the same places the letters that they look like.
 struct LookAlikes(&'static str, &'static str);
 
@@ -74,7 +97,7 @@ pub(crate) fn reading(c: char) -> Reading {
         | 0xfe00..=0xfe0f
         | 0xfeff
         | 0xffa0
-        | 0xfff0..=0xfffb
+        | 0xfff0..=0xfffd
         | 0x1bca0..=0x1bca3
         | 0x1d173..=0x1d17a
         | 0xe0000..=0xe0fff => Reading::Nothing,
@@ -94,10 +117,23 @@ fn of_other_scripts(c: char) -> Reading {
     if let Some(digit) = zero.map(|zero| code - zero).filter(|digit| *digit < 10) {
         return char::from_u32(u32::from('0') + digit).map_or(Reading::As(c), Reading::As);
     }
-    match c.general_category() {
-        GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark => Reading::Mark,
+    match (
+        c.general_category(),
+        SIGNS.iter().find(|(signs, _)| signs.contains(&code)),
+    ) {
+        (GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark, _) => Reading::Mark,
+        (_, Some((signs, digit))) => {
+            let digit = char::from_digit(digit + code - signs.start(), 10);
+            digit.map_or(Reading::As(c), Reading::As)
+        }
         _ => Reading::As(c),
     }
+}
+
+/// Whether a digit stands above or below the line: behind a word or a number it is an exponent or a note, and no digit
+/// of that number.
+pub(crate) fn is_raised(c: char) -> bool {
+    matches!(c, '\u{b2}' | '\u{b3}' | '\u{b9}' | '\u{2070}' | '\u{2074}'..='\u{2079}' | '\u{2080}'..='\u{2089}')
 }
 
 /// Whether a mark changes what this character says: a digit, a blank or a sign stays one with any number of
@@ -162,12 +198,18 @@ fn is_odd(bytes: &[u8], count: usize) -> bool {
         let (p, c, n, m) = (before[at], here[at], next[at], after[at]);
         let cyrillic = (c == 0xd0) | (c == 0xd1);
         let mixed = cyrillic & (is_letter(p) | is_letter(m));
-        let soft = (c == 0xc2) & ((n == 0xad) | (n < 0xa0));
+        let raised = (n == 0xb2) | (n == 0xb3) | (n == 0xb9);
+        let soft = (c == 0xc2) & ((n == 0xad) | (n < 0xa0) | raised);
         let control = (c < 0x20) & (c != b'\t') & (c != b'\n') & (c != b'\r') | (c == 0x7f);
         // Of the general punctuation, all but dashes, quotes, dots and the like.
         let unseen = (n == 0x80) & ((m < 0x90) | (m.wrapping_sub(0xa8) < 8));
         let blank = (n == 0xa0) & (m == 0x80);
-        let zero = (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0x9f) | (n == 0x83));
+        // Digits below the line, in circles and the like.
+        let lowered = (n == 0x82) & (m < 0x8a);
+        let dingbats = (n == 0x9d) & (m >= 0xb6) | (n == 0x9e) & (m <= 0x92);
+        let digits = lowered | (n.wrapping_sub(0x91) < 3) | dingbats;
+        let zero =
+            (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0x9f) | (n == 0x83) | digits);
         // Marks of Coptic, and over whatever stands before.
         let marks = (c == 0xe2) & (n >= 0xb3);
         let other = (c >= 0xcc) & !cyrillic & (c != 0xe2) | marks;
@@ -221,6 +263,21 @@ mod tests {
             }
         }
         assert_eq!([reading('٣'), reading('𑁩')], [Reading::As('3'); 2]);
+        for (signs, digits) in [
+            ("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"),
+            ("₀₁₂₃₄₅₆₇₈₉", "0123456789"),
+            ("⓪①②③④⑤⑥⑦⑧⑨⓿❶❷❸❹❺❻❼❽❾", "01234567890123456789"),
+            ("⑴⑼⒈⒐⓵⓽➀➈➊➒🄀🄁🄊🄋🄌", "191919191900900"),
+        ] {
+            let read: String = signs
+                .chars()
+                .map(|c| match reading(c) {
+                    Reading::As(digit) => digit,
+                    other => panic!("{c}: {other:?}"),
+                })
+                .collect();
+            assert_eq!(read, digits);
+        }
     }
 
     #[test]
@@ -245,7 +302,7 @@ mod tests {
             '\u{fe00}'..='\u{fe0f}',
             '\u{feff}'..='\u{feff}',
             '\u{ffa0}'..='\u{ffa0}',
-            '\u{fff0}'..='\u{fffb}',
+            '\u{fff0}'..='\u{fffd}',
             '\u{1bca0}'..='\u{1bca3}',
             '\u{1d173}'..='\u{1d17a}',
             '\u{e0000}'..='\u{e0fff}',

@@ -2,7 +2,8 @@
 //! payment system, bare or in groups. Luhn alone accepts one number in ten and never decides alone.
 
 use super::card_groups::{Separator, open_groups};
-use super::card_systems::{is_barcode, known_system, printed_groups, usual_groups};
+use super::card_systems::{is_barcode, known_system, printed_groups, unusual_groups, usual_groups};
+use crate::chars::is_word_char;
 use crate::dataclean::text::cue::Label;
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
@@ -10,7 +11,9 @@ use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, 
 pub(crate) struct BankCardNumber;
 
 const MOST_DIGITS: usize = 19;
-const MOST_GROUPS: usize = 6;
+const MOST_GROUPS: usize = 8;
+/// Beside a number of so many digits a sign or a letter is no part of it: no phone number is as long.
+const LONG: usize = 16;
 /// Groups of four in front of a card that has more of them behind it.
 const MOST_BEFORE: usize = 2;
 
@@ -63,7 +66,9 @@ fn is_printed(text: &Text, card: &Span) -> bool {
 
 fn bare(text: &Text, at: usize) -> bool {
     let run = text.runs()[at];
-    if !text.isolated(run.start, run.end, Label::Card) {
+    if !(is_free_before(text, run.start, run.digits())
+        && is_free_after(text, run.end, run.digits()))
+    {
         return false;
     }
     let values = text.values(&[run]);
@@ -74,8 +79,38 @@ fn bare(text: &Text, at: usize) -> bool {
     if cue.is_some_and(|cue| cue.has(Label::Card)) {
         return true;
     }
-    let key = text.is_key(run.start);
+    let key = text.is_key(run.start) && !is_behind_hash(text, run.start);
     !key && !cue.is_some_and(|cue| cue.denies(Label::Card)) && !is_barcode(&values)
+}
+
+/// Also behind a plus sign or a single letter.
+fn is_free_before(text: &Text, start: usize, digits: usize) -> bool {
+    let Some(c) = text.before(start) else {
+        return true;
+    };
+    let is_alone = || text.before(start - c.len_utf8()).is_none_or(is_open);
+    let is_hidden = digits >= LONG && (c == '+' || c.is_alphabetic());
+    text.free_before(start, Label::Card) || is_hidden && is_alone()
+}
+
+/// Also before an underscore or a single letter.
+fn is_free_after(text: &Text, end: usize, digits: usize) -> bool {
+    let Some(c) = text.at(end) else {
+        return true;
+    };
+    let is_alone = || text.at(end + c.len_utf8()).is_none_or(is_open);
+    let is_hidden = digits >= LONG && (c == '_' || c.is_alphabetic());
+    text.free_after(end) || is_hidden && is_alone()
+}
+
+/// A hash sign at the beginning of a word.
+fn is_behind_hash(text: &Text, start: usize) -> bool {
+    text.before(start) == Some('#') && text.before(start - 1).is_none_or(char::is_whitespace)
+}
+
+/// Nothing goes on with it.
+fn is_open(c: char) -> bool {
+    !is_word_char(c) && !"-_/\\.@#=&+:%".contains(c)
 }
 
 /// Groups joined by one blank or one dash each, always the same, or by another separator where they are those of
@@ -130,8 +165,8 @@ impl Groups<'_> {
         let values = text.values(runs);
         if !(known_system(&values)
             && checksum::luhn(&values)
-            && self.is_free_before(start)
-            && text.free_after(end))
+            && self.is_free_before(start, values.len())
+            && self.is_free_after(end, values.len()))
         {
             return false;
         }
@@ -144,7 +179,12 @@ impl Groups<'_> {
                 self.goes_on_before || self.goes_on_behind(last) || self.are_amounts(runs);
             return printed_groups(sizes.all()) && (named || !is_list && !denied);
         }
-        named || (usual_groups(sizes.all()) && !denied && !self.is_within_a_list(last))
+        if named || (usual_groups(sizes.all()) && !denied && !self.is_within_a_list(last)) {
+            return true;
+        }
+        let is_list = self.goes_on_before || self.goes_on_behind(last);
+        // Pairs of phone numbers of eight digits begin with a six.
+        unusual_groups(sizes.all()) && !denied && !is_list && values[0] != 6
     }
 
     /// More groups of four stand on both sides: a row of numbers, in which some four look like a card by chance. A
@@ -169,12 +209,22 @@ impl Groups<'_> {
     }
 
     /// Also behind a group of four that is free itself: `2024-4111-1111-1111-1111`.
-    fn is_free_before(&self, start: usize) -> bool {
+    fn is_free_before(&self, start: usize, digits: usize) -> bool {
         let text = self.text;
-        let is_free = |start: usize| text.free_before(start, Label::Card);
+        let is_free = |start: usize| match self.between.is_usual() {
+            true => is_free_before(text, start, digits),
+            false => text.free_before(start, Label::Card),
+        };
         let group = text.runs()[..self.first].last();
         let group = group.filter(|run| self.goes_on_before && run.digits() == 4);
         is_free(start) || group.is_some_and(|run| is_free(run.start))
+    }
+
+    fn is_free_after(&self, end: usize, digits: usize) -> bool {
+        match self.between.is_usual() {
+            true => is_free_after(self.text, end, digits),
+            false => self.text.free_after(end),
+        }
     }
 
     fn goes_on_behind(&self, last: usize) -> bool {

@@ -16,6 +16,10 @@ pub(super) enum Separator {
     Dot,
     Underscore,
     Slash,
+    LongDash,
+    Point,
+    Colon,
+    Bar,
 }
 
 /// Characters of the longest one.
@@ -67,6 +71,10 @@ impl Separator {
             "." => Some(Self::Dot),
             "_" => Some(Self::Underscore),
             "/" => Some(Self::Slash),
+            "\u{2014}" | "\u{2015}" => Some(Self::LongDash),
+            "\u{b7}" | "\u{2022}" | "\u{2219}" | "\u{22c5}" => Some(Self::Point),
+            ":" => Some(Self::Colon),
+            "|" => Some(Self::Bar),
             _ => None,
         }
         .filter(|_| gap.chars().count() <= LONGEST)
@@ -79,13 +87,17 @@ impl Separator {
 
     /// It separates the numbers of a list more often than the groups of one.
     pub(super) fn is_of_lists(self) -> bool {
-        matches!(self, Self::Tab | Self::Line | Self::Comma)
+        matches!(self, Self::Tab | Self::Line | Self::Comma | Self::Bar)
     }
 }
 
 /// A character of a separator.
 fn begins(c: char) -> bool {
-    is_blank(c) || matches!(c, '\t' | '\n' | '\r' | ',' | '.' | '_' | '/')
+    const SIGNS: &[char] = &[
+        '\t', '\n', '\r', ',', '.', '_', '/', ':', '|', '\u{2014}', '\u{2015}', '\u{b7}',
+        '\u{2022}', '\u{2219}', '\u{22c5}',
+    ];
+    is_blank(c) || SIGNS.contains(&c)
 }
 
 #[cfg(test)]
@@ -110,6 +122,11 @@ mod tests {
             ("_", Some(Separator::Underscore)),
             (" / ", Some(Separator::Slash)),
             (".", Some(Separator::Dot)),
+            (" \u{2014} ", Some(Separator::LongDash)),
+            ("\u{b7}", Some(Separator::Point)),
+            (": ", Some(Separator::Colon)),
+            (" | ", Some(Separator::Bar)),
+            ("||", None),
             (" and ", None),
             ("", None),
         ] {

@@ -11,7 +11,7 @@ mod suspects;
 use super::span::{Span, Strength};
 use super::text::Text;
 use crate::chars::{is_blank, is_dash};
-use crate::confusables::{Reading, reading, takes_mark};
+use crate::confusables::{Reading, is_raised, reading, takes_mark};
 use alphabet::one_alphabet;
 use std::ops::Range;
 use suspects::{Suspects, last_rest, next_rest};
@@ -177,6 +177,8 @@ struct Writer {
     out: Rewritten,
     pending: Vec<Item>,
     state: State,
+    /// The last character is a digit that stands above or below the line.
+    is_raised: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -203,9 +205,25 @@ impl Writer {
                 Reading::Nothing => {}
                 Reading::Mark if !self.takes_mark() => {}
                 Reading::Mark => self.push(Item { c, at, length }),
-                Reading::As(c) => self.push(Item { c, at, length }),
+                Reading::As(read) => {
+                    let is_raised = is_raised(c);
+                    let is_digit = !is_raised || self.is_raised || !self.after_word();
+                    self.is_raised = is_raised && is_digit;
+                    let c = if is_digit { read } else { c };
+                    self.push(Item { c, at, length });
+                }
             }
         }
+    }
+
+    /// Whether a word or a number goes on here.
+    fn after_word(&self) -> bool {
+        self.last().is_some_and(char::is_alphanumeric)
+    }
+
+    fn last(&self) -> Option<char> {
+        let held = self.pending.last().map(|item| item.c);
+        held.or_else(|| self.out.text.chars().next_back())
     }
 
     /// Takes over what is read as it stands, from one rest to another.
@@ -303,16 +321,12 @@ impl Writer {
     }
 
     fn after_digit(&self) -> bool {
-        let held = self.pending.last().map(|item| item.c);
-        held.or_else(|| self.out.text.chars().next_back())
-            .is_some_and(|c| c.is_ascii_digit())
+        self.last().is_some_and(|c| c.is_ascii_digit())
     }
 
     /// A mark over a digit, a blank or a sign says nothing.
     fn takes_mark(&self) -> bool {
-        let held = self.pending.last().map(|item| item.c);
-        let last = held.or_else(|| self.out.text.chars().next_back());
-        last.is_some_and(takes_mark)
+        self.last().is_some_and(takes_mark)
     }
 
     /// Ends what is pending.

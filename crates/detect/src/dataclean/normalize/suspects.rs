@@ -117,6 +117,10 @@ mod tests {
         "７",
         "٣",
         "𝟕",
+        "⁷",
+        "₇",
+        "②",
+        "\u{fffd}",
         "\u{3000}",
         "\u{2003}",
         "\u{2028}",
@@ -143,6 +147,17 @@ mod tests {
             places.collect(),
             &folded.joined,
         )
+    }
+
+    #[test]
+    fn a_raised_digit_behind_a_word_or_a_number_is_none_of_it() {
+        for (text, read) in [
+            ("m² 10⁹ x₂ 4276¹ ¹⁰", "m² 10⁹ x₂ 4276¹ 10"),
+            ("⁴²⁷⁶5₄₉₃ ₁²", "42765₄₉₃ 12"),
+            ("a²³ (²³)", "a²³ (23)"),
+        ] {
+            assert_eq!(Rewritten::whole(text).text, read);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::dataclean::Text;
 /// A run of more digits is part of no number that is looked for, and joins none.
 const MOST_DIGITS: usize = 19;
 /// Runs that the longest reading takes in, and one more for an extension.
-const MOST_RUNS: usize = 8;
+const MOST_RUNS: usize = 9;
 /// Characters that may stand between two runs of one number.
 const LONGEST_GAP: usize = 3;
 /// Fewer digits are a number only in four groups, as an IPv4 address.
