@@ -189,8 +189,22 @@ pub(crate) fn suspicious(text: &str, from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Without branches, so that the compiler turns it into vector instructions.
+/// Without branches for a byte, so that the compiler turns it into vector instructions.
 fn is_odd(bytes: &[u8], count: usize) -> bool {
+    let all = bytes[1..=count].iter().fold(0, |all, byte| all | byte);
+    match all < 0x80 {
+        true => bytes[1..=count]
+            .iter()
+            .fold(false, |odd, c| odd | is_control(*c)),
+        false => is_odd_beyond_ascii(bytes, count),
+    }
+}
+
+fn is_control(c: u8) -> bool {
+    (c < 0x20) & (c != b'\t') & (c != b'\n') & (c != b'\r') | (c == 0x7f)
+}
+
+fn is_odd_beyond_ascii(bytes: &[u8], count: usize) -> bool {
     let (before, here) = (&bytes[..count], &bytes[1..=count]);
     let (next, after) = (&bytes[2..count + 2], &bytes[3..count + 3]);
     let mut odd = false;
@@ -198,16 +212,15 @@ fn is_odd(bytes: &[u8], count: usize) -> bool {
         let (p, c, n, m) = (before[at], here[at], next[at], after[at]);
         let cyrillic = (c == 0xd0) | (c == 0xd1);
         let mixed = cyrillic & (is_letter(p) | is_letter(m));
-        let raised = (n == 0xb2) | (n == 0xb3) | (n == 0xb9);
+        let raised = (n & 0xfe == 0xb2) | (n == 0xb9);
         let soft = (c == 0xc2) & ((n == 0xad) | (n < 0xa0) | raised);
-        let control = (c < 0x20) & (c != b'\t') & (c != b'\n') & (c != b'\r') | (c == 0x7f);
+        let control = is_control(c);
         // Of the general punctuation, all but dashes, quotes, dots and the like.
         let unseen = (n == 0x80) & ((m < 0x90) | (m.wrapping_sub(0xa8) < 8));
         let blank = (n == 0xa0) & (m == 0x80);
-        // Digits below the line, in circles and the like.
+        // Digits below the line, in circles and the like; and what stands beside these.
         let lowered = (n == 0x82) & (m < 0x8a);
-        let dingbats = (n == 0x9d) & (m >= 0xb6) | (n == 0x9e) & (m <= 0x92);
-        let digits = lowered | (n.wrapping_sub(0x91) < 3) | dingbats;
+        let digits = lowered | (n.wrapping_sub(0x91) < 3) | (n.wrapping_sub(0x9d) < 2);
         let zero =
             (c == 0xe2) & (unseen | blank | (n == 0x81) & (m >= 0x9f) | (n == 0x83) | digits);
         // Marks of Coptic, and over whatever stands before.
