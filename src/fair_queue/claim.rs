@@ -39,6 +39,11 @@ pub(crate) fn stranger(address: Option<IpAddr>) -> u64 {
     HASHER.hash_one(address.map(network)) % MOST_STRANGERS
 }
 
+/// The holder of the heads and handshakes of clients at this address, which have limits of their own.
+pub(crate) fn connections_of(address: Option<IpAddr>) -> u64 {
+    MOST_STRANGERS + stranger(address)
+}
+
 /// Whether a holder is one of [`stranger`].
 pub(crate) fn is_stranger(holder: u64) -> bool {
     holder < MOST_STRANGERS

@@ -15,7 +15,7 @@ mod quick_places;
 mod turns;
 
 pub use claim::Urgency;
-pub(crate) use claim::{Claim, Tenant, holder_of, is_stranger, network, stranger};
+pub(crate) use claim::{Claim, Tenant, connections_of, holder_of, is_stranger, network, stranger};
 pub(crate) use fair_order::{FairQueue, JobClass, OpenClasses, QUANTUM};
 pub(crate) use heavy::heavy;
 pub(crate) use known_holders::KnownHolders;

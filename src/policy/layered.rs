@@ -4,15 +4,15 @@
 use super::{Content, FileStore, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use log::warn;
-use monitor_model::{ApplicationId, StoredPolicy};
+use monitor_model::{ApplicationId, ApplicationPolicy, StoredPolicy};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// The most applications that a warning names.
 const MOST_NAMED: usize = 10;
 
-/// How long the file's policies wait for those of a store that was never read.
+/// How long changed policies of the file wait for a read of the store.
 const FIRST_READ: Duration = Duration::from_secs(3);
 
 /// A list in the configuration file over a store.
@@ -78,13 +78,13 @@ impl PolicyStore for LayeredPolicyStore {
             self.listed = listed;
             self.is_new = true;
         }
-        let read = match self.stored {
-            None if self.is_new => {
+        let read = match self.is_new {
+            true => {
                 let read = tokio::time::timeout(FIRST_READ, self.store.read()).await;
                 let late = || Err(PolicyStoreError(format!("no answer within {FIRST_READ:?}")));
                 read.unwrap_or_else(|_| late())
             }
-            _ => self.store.read().await,
+            false => self.store.read().await,
         };
         if let Ok(
             Content::All(stored)
@@ -110,6 +110,22 @@ impl PolicyStore for LayeredPolicyStore {
 
     fn take_copy(&mut self, policies: &[StoredPolicy]) {
         self.stored = Some(policies.to_vec());
+    }
+
+    fn to_keep(&self, in_force: Vec<ApplicationPolicy>) -> Vec<ApplicationPolicy> {
+        let listed: HashSet<_> = self.listed.iter().map(|it| it.id).collect();
+        let mut kept = in_force;
+        kept.retain(|it| !listed.contains(&it.id));
+        let stored = self.stored.iter().flatten();
+        let overridden = stored.filter(|it| listed.contains(&it.id));
+        kept.extend(overridden.filter_map(|it| {
+            Some(ApplicationPolicy {
+                id: it.id,
+                name: it.name.clone(),
+                policy: it.policy.clone().ok()?,
+            })
+        }));
+        kept
     }
 
     async fn changed(&mut self) {
@@ -146,7 +162,7 @@ fn warn_overridden(applications: &[ApplicationId]) {
 mod tests {
     use super::*;
     use crate::policy::{Found, Policies};
-    use monitor_model::{AppMode, ApplicationPolicy, Policy};
+    use monitor_model::{AppMode, Policy};
     use std::collections::VecDeque;
     use std::sync::{Arc, Mutex};
 
@@ -249,7 +265,8 @@ mod tests {
     #[tokio::test]
     async fn the_copy_on_disk_stands_in_for_the_store_and_not_for_the_file() {
         let limit = std::time::Duration::from_secs(5);
-        let folder = std::env::temp_dir().join(format!("monitor-policies-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("monitor-policies-{}", uuid::Uuid::new_v4()));
         let open = |phrase: &str, store: &Scripted| {
             let (file, _) = FileStore::new(listed(phrase));
             let layered = LayeredPolicyStore::new(file, Box::new(store.clone()));
@@ -263,11 +280,47 @@ mod tests {
         store.then(failure());
         let (policies, mut refresher) = open("stricter", &store);
         refresher.first_read(limit).await;
+        let status = policies.status();
+        assert!(status.overridden.is_empty(), "{:?}", status.overridden);
         let some = |phrase: &str| Some(phrase.to_owned());
         assert_eq!(phrases(&policies), [some("stricter"), some("stored")]);
         assert_eq!(policies.find(id(3)), Found::NoPolicy);
         let status = policies.status();
         assert!(status.from_copy && status.store_error.is_some());
+        // What the file had is nothing that the store had.
+        let store = Scripted::default();
+        store.then(failure());
+        let (policies, _) = Policies::over(Box::new(store), Some(&folder));
+        assert_eq!(phrases(&policies), [None, some("stored")]);
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A database that takes connections and answers nothing.
+    struct Silent;
+
+    #[async_trait]
+    impl PolicyStore for Silent {
+        fn name(&self) -> Cow<'static, str> {
+            "silent".into()
+        }
+
+        async fn read(&mut self) -> Result<Content, PolicyStoreError> {
+            std::future::pending().await
+        }
+
+        async fn changed(&mut self) {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn the_file_is_in_force_before_a_store_that_is_silent_has_answered() {
+        let (file, _) = FileStore::new(listed("first"));
+        let mut layered = LayeredPolicyStore::new(file, Box::new(Silent));
+        layered.take_copy(&[]);
+        let (policies, mut refresher) = Policies::over(Box::new(layered), None);
+        refresher.first_read(FIRST_READ * 2).await;
+        assert_eq!(phrases(&policies), [Some("first".to_owned()), None]);
+        assert!(policies.status().store_error.is_some());
     }
 }

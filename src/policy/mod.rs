@@ -16,7 +16,7 @@ pub use postgres::PostgresStore;
 pub use refresher::Refresher;
 
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, StoredPolicy};
+use monitor_model::{ApplicationId, ApplicationPolicy, StoredPolicy};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -36,6 +36,11 @@ pub trait PolicyStore: Send {
     /// Takes the policies that an earlier process kept on disk. A store of several parts puts them in place of a part
     /// that it cannot read.
     fn take_copy(&mut self, _policies: &[StoredPolicy]) {}
+
+    /// The policies to keep on disk, given those in force: all but those that are read from a file anyway.
+    fn to_keep(&self, in_force: Vec<ApplicationPolicy>) -> Vec<ApplicationPolicy> {
+        in_force
+    }
 
     /// Waits until the store should be read again: after a change, after some time without one, or some time
     /// after a failure.

@@ -68,23 +68,17 @@ impl Refresher {
     async fn refresh(&mut self) {
         match self.store.read().await {
             Ok(Content::All(rows)) => {
-                let taken = self.take(rows);
+                let taken = self.take(rows, true);
                 self.reached();
                 self.finish(taken).await;
             }
             Ok(Content::Stale {
                 policies,
-                is_complete: true,
+                is_complete,
                 error,
             }) => {
-                let taken = self.take(policies);
-                self.failed(&error);
-                self.finish(taken).await;
-            }
-            Ok(Content::Stale {
-                policies, error, ..
-            }) => {
-                self.take_some(policies);
+                let taken = self.take(policies, is_complete);
+                self.say(taken.faults);
                 self.failed(&error);
             }
             Ok(Content::Unchanged) => {
@@ -95,22 +89,15 @@ impl Refresher {
         }
     }
 
-    /// Puts the policies of these rows in force.
-    fn take(&self, rows: Vec<StoredPolicy>) -> Taken {
+    /// Puts the policies of these rows in force. Where they are not all, other applications may have one too.
+    fn take(&self, rows: Vec<StoredPolicy>, is_complete: bool) -> Taken {
         let last = self.policies.0.snapshot.load_full();
-        let (next, faults) = last.next(rows);
+        let (mut next, faults) = last.next(rows);
+        next.known = is_complete;
         let differs = !last.known || !next.same_as(&last);
         self.policies.0.snapshot.store(Arc::new(next));
         self.policies.0.health().overridden = self.store.overridden();
         Taken { differs, faults }
-    }
-
-    /// Puts policies in force that are not all; the disk keeps no copy of them.
-    fn take_some(&self, rows: Vec<StoredPolicy>) {
-        let (mut next, faults) = self.policies.0.snapshot.load().next(rows);
-        next.known = false;
-        self.policies.0.snapshot.store(Arc::new(next));
-        self.say(faults);
     }
 
     async fn finish(&mut self, taken: Taken) {
@@ -185,7 +172,10 @@ impl Refresher {
     /// Writes the copy if it differs, otherwise updates its modification time.
     async fn save(&mut self, differs: bool) {
         let Some(copy) = &mut self.copy else { return };
-        let Some(job) = copy.due(differs, || self.policies.0.snapshot.load().good()) else {
+        let Some(job) = copy.due(differs, || {
+            let in_force = self.policies.0.snapshot.load().good();
+            self.store.to_keep(in_force)
+        }) else {
             return;
         };
         // The disk may be slow, and the threads of the runtime serve other tasks too.

@@ -211,12 +211,12 @@ impl SegmentEntry {
         u64::from(self.records.saturating_sub(self.acked.count))
     }
 
-    /// When the oldest unacknowledged record came, or no later. A record of an earlier process counts
     /// Whether an earlier process wrote it.
     pub(super) fn is_recovered(&self) -> bool {
         self.recovered
     }
 
+    /// When the oldest unacknowledged record came, or no later. A record of an earlier process counts
     /// from when its segment was begun.
     fn oldest_unacked_ms(&self) -> Option<i64> {
         let unread = self.recovered && !self.sealed;

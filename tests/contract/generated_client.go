@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"contract/analysis"
 	"contract/gateway"
@@ -91,7 +92,12 @@ func (c clients) blocked() {
 	application := answered(adding.Execute())
 	expect(application.Name == "generated go", application)
 	call := c.gateway.ChatAPI.CreateChatCompletion(c.toGateway).XApplicationId(application.Id)
-	answer := answered(call.ChatCompletionRequest(request("My card is 4111 1111 1111 1111")).Execute())
+	card := call.ChatCompletionRequest(request("My card is 4111 1111 1111 1111"))
+	answer := answered(card.Execute())
+	// A new policy is in force within a second.
+	for end := time.Now().Add(10 * time.Second); answer.BlockedCompletion == nil && time.Now().Before(end); {
+		answer = answered(card.Execute())
+	}
 	replaced := answer.BlockedCompletion
 	expect(replaced != nil && replaced.Choices[0].Message.Content == phrase, answer)
 	expect(replaced.Metadata.Monitor.ResponseReplacement.Type == "dataclean", replaced)

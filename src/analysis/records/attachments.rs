@@ -216,7 +216,11 @@ impl Records {
         }
         let _room = self.room.claim(attachment.size).await?;
         let linked = self.files.link(&target.to, received, attachment).await;
-        if linked.is_err() {
+        let is_refused = matches!(
+            linked,
+            Err(ApiError::TooManyWaiting | ApiError::NotFound | ApiError::ExchangeErased)
+        );
+        if is_refused {
             self.room.note_unlinked();
         }
         linked

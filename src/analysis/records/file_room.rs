@@ -113,9 +113,10 @@ impl FileRoom {
         self.has_unlinked.store(true, Ordering::Relaxed);
     }
 
-    /// For retention: whether there was such a file since the last time.
+    /// For retention: whether there was such a file since the last time. Not while a file is being stored, whose bytes
+    /// have no record either.
     pub(super) fn take_unlinked(&self) -> bool {
-        self.has_unlinked.swap(false, Ordering::Relaxed)
+        self.known.borrow().storing == 0 && self.has_unlinked.swap(false, Ordering::Relaxed)
     }
 
     /// For retention: the requests from now on, and those that came before.

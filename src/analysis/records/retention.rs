@@ -18,6 +18,7 @@ use monitor_store::{
     Application, ApplicationFilter, ApplicationStore, RecordFilter, RecordRemoval, RecordStore,
     Removed, RetentionLimits, RetentionRun, StoreError, StoredAmount,
 };
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -87,33 +88,55 @@ impl Retention {
         // Nothing is removed before it is known when the newest record came.
         while let Err(error) = self.note_newest().await {
             report(&error);
-            self.keep_bounded(metrics, RETRY_INTERVAL, RETRY_INTERVAL)
-                .await;
+            self.keep_bounded(metrics, RETRY_INTERVAL, None).await;
         }
         loop {
             let mut removed = Removed::default();
-            let enforced = self.enforce(&mut removed).await;
+            let enforced = self.answering(self.enforce(&mut removed)).await;
             match self
                 .remove_files_and_report(metrics, removed, enforced)
                 .await
             {
-                Ok(()) => self.keep_bounded(metrics, INTERVAL, Duration::ZERO).await,
+                Ok(()) => {
+                    self.keep_bounded(metrics, INTERVAL, Some(Duration::ZERO))
+                        .await;
+                }
                 Err(_) => {
-                    self.keep_bounded(metrics, RETRY_INTERVAL, RETRY_INTERVAL)
+                    self.keep_bounded(metrics, RETRY_INTERVAL, Some(RETRY_INTERVAL))
                         .await;
                 }
             }
         }
     }
 
-    /// Tells the clock when the newest record came: one that is wrong at the start must not remove any.
+    /// A run of all limits may take minutes. Files that ask for room meanwhile are stored one at a time.
+    async fn answering<T>(&self, run: impl Future<Output = T>) -> T {
+        let (mut run, mut requests) = (pin!(run), self.room.requests());
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut run => return ended,
+                _ = requests.changed() => {
+                    let request = *requests.borrow_and_update();
+                    let _ = self.look().await;
+                    self.room.answer(request);
+                }
+            }
+        }
+    }
+
+    /// Tells the clock when the newest record came: one that is wrong at the start must not remove any. A record that
+    /// cannot be read tells nothing.
     async fn note_newest(&self) -> Result<(), StoreError> {
         let one = RecordFilter {
             limit: 1,
             ..RecordFilter::default()
         };
-        let newest = self.records.page(&one).await?.records.into_iter().next();
-        if let Some(newest) = newest {
+        let page = match self.records.page(&one).await {
+            Err(StoreError::Unreadable(_)) => return Ok(()),
+            page => page?,
+        };
+        if let Some(newest) = page.records.into_iter().next() {
             note_earlier(newest.created_at_ms);
         }
         Ok(())
@@ -144,10 +167,11 @@ impl Retention {
     }
 
     /// Looks at what the store takes for this long, by itself and when a file asks for room, and runs where it is
-    /// clearly beyond a limit, but not during the first `rest`. A failed look is no event: if the store is down,
-    /// others say so.
-    async fn keep_bounded(&self, metrics: &Metrics, period: Duration, rest: Duration) {
-        let (end, mut next_run) = (Instant::now() + period, Instant::now() + rest);
+    /// clearly beyond a limit, but not during the first `rest`; without one it removes nothing. A failed look is no
+    /// event: if the store is down, others say so.
+    async fn keep_bounded(&self, metrics: &Metrics, period: Duration, rest: Option<Duration>) {
+        let now = Instant::now();
+        let (end, mut next_run) = (now + period, rest.map(|rest| now + rest));
         let (mut wait, mut requests) = (LOOK_INTERVAL, self.room.requests());
         while let Some(left) = end.checked_duration_since(Instant::now()) {
             // What was asked for during a run is answered by the look that follows.
@@ -157,7 +181,7 @@ impl Retention {
             let start = Instant::now();
             let stored = self.look().await;
             wait = LOOK_INTERVAL.max(start.elapsed() * LOOK_SHARE);
-            let may_run = start >= next_run;
+            let may_run = next_run.is_some_and(|at| start >= at);
             if may_run && stored.is_ok_and(|stored| is_clearly_beyond(stored, self.limits)) {
                 let mut removed = Removed::default();
                 let enforced = self.enforce_whole(&mut removed).await;
@@ -167,7 +191,7 @@ impl Retention {
                     .await;
                 // A run that removes nothing would not do so in five seconds either.
                 if ended.is_err() || !has_removed {
-                    next_run = Instant::now() + RETRY_INTERVAL;
+                    next_run = Some(Instant::now() + RETRY_INTERVAL);
                 }
                 let _ = self.look().await;
             } else if self.room.take_unlinked()

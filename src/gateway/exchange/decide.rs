@@ -29,6 +29,8 @@ use std::sync::Arc;
 
 /// What a check holds of a prompt beside the body: its text, the copy for the disk, and the request to the backend.
 const COPIES: usize = 3;
+/// A text up to this size is checked without a reservation: its copies take less than the buffers of a connection.
+const SHORT_TEXT: usize = 16 << 10;
 
 /// How a call goes on once its policy is known.
 pub(super) enum Admission {
@@ -218,13 +220,15 @@ pub(super) async fn pre_call(
     ctx: &mut CallContext,
     mut call: SyncCall,
 ) -> Decision {
-    let copies = match call.reserve_copies(snapshot).await {
+    let length = call.parsed.body.bytes.len();
+    let prompt = heavy(length, || call.parsed.chat().prompt(&roles(&call.policy)));
+    let prompt = Captured::of_prompt(prompt, u64::MAX);
+    let copies = match call.reserve_copies(snapshot, prompt.text.len()).await {
         Ok(copies) => copies,
         Err(error) => return Decision::Refuse(error),
     };
-    let (outcome, is_readable) = call.check(snapshot, session, ctx).await;
+    let (outcome, is_readable) = call.check(snapshot, session, ctx, prompt).await;
     call.parsed.body.reservation.shrink(copies);
-    let length = call.parsed.body.bytes.len();
     match outcome {
         CheckOutcome::Passed if is_readable => {
             Decision::Forward(heavy(length, || call.forward(snapshot)))
@@ -244,14 +248,21 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
-    /// Reserves what the check takes beside the body, waiting for it as a body does; gives how much that is. It leaves
-    /// the last quarter of the memory to others, so that a body which can never have all of it is checked too.
-    async fn reserve_copies(&mut self, snapshot: &Snapshot) -> Result<usize, CallError> {
+    /// Reserves what the check of a text takes beside the body, waiting for it as a body does; gives how much that is. It
+    /// leaves half of the memory to others, so that a body which can never have all of it is checked too.
+    async fn reserve_copies(
+        &mut self,
+        snapshot: &Snapshot,
+        text: usize,
+    ) -> Result<usize, CallError> {
+        if text <= SHORT_TEXT {
+            return Ok(0);
+        }
         let Body {
             bytes, reservation, ..
         } = &mut self.parsed.body;
-        let most = snapshot.memory.limit_bytes() / 4 * 3;
-        let copies = (bytes.len() * COPIES).min(most.saturating_sub(bytes.len()));
+        let most = snapshot.memory.limit_bytes() / 2;
+        let copies = (text * COPIES).min(most.saturating_sub(bytes.len()));
         if reservation.grow(copies).is_err() {
             let grown = Box::pin(reservation.grow_for_check(copies, MEMORY_WAIT)).await;
             grown.map_err(|full| CallError::Overloaded(full.0))?;
@@ -265,11 +276,9 @@ impl SyncCall {
         snapshot: &Snapshot,
         session: &mut ServerSession,
         ctx: &mut CallContext,
+        prompt: Captured,
     ) -> (CheckOutcome, bool) {
         let length = self.parsed.body.bytes.len();
-        let chat = self.parsed.chat();
-        let prompt = heavy(length, || chat.prompt(&roles(&self.policy)));
-        let prompt = Captured::of_prompt(prompt, u64::MAX);
         let is_redacted_whole = || self.parsed.is_redacted_whole(snapshot, &self.policy);
         let is_readable = !prompt.incomplete && heavy(length, is_redacted_whole);
         let mut record = self.registration.record(Stage::PreCall, prompt);

@@ -3,7 +3,7 @@
 //! `limits.buffered_bytes` alone. It is given back when the call has ended: until then its values stay in memory.
 
 use super::memory::{Full, MemoryBudget, MemoryReservation};
-use crate::fair_queue::{network, stranger};
+use crate::fair_queue::{connections_of, network};
 use crate::observe::Exhausted;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -62,7 +62,7 @@ impl ClientHeads {
             client: network(address),
             of_client: 0,
             bytes: 0,
-            reservation: MemoryReservation::new(&self.memory, stranger(Some(address))),
+            reservation: MemoryReservation::new(&self.memory, connections_of(Some(address))),
             heads: self.clone(),
         }
     }

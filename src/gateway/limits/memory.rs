@@ -138,7 +138,7 @@ impl MemoryBudget {
         MemoryFigures {
             bytes: self.used.load(Ordering::SeqCst),
             limit_bytes: self.limit(),
-            holders: holders.len(),
+            holders: holders.values().filter(|own| own.bytes > 0).count(),
             largest_bytes: holders.values().map(|own| own.bytes).max().unwrap_or(0),
             waiting: self.waiting.load(Ordering::SeqCst),
         }

@@ -32,22 +32,31 @@ fn written_out(json: &str) -> Option<String> {
         None => ("", mantissa),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
+    let written = format!("{whole}{fraction}");
+    let digits = written.trim_start_matches('0');
+    let leading = written.len() - digits.len();
+    let digits = digits.trim_end_matches('0');
+    if digits.is_empty() {
+        return Some("0".to_owned());
+    }
+    // Digits before the point; zeros behind it, if negative.
     let point = i32::try_from(whole.len()).ok()?.checked_add(exponent)?;
-    let point = usize::try_from(point).ok()?;
-    if digits.len().max(point) > MOST_DIGITS {
+    let point = point.checked_sub(i32::try_from(leading).ok()?)?;
+    let (before, zeros) = (
+        usize::try_from(point),
+        usize::try_from(point.checked_neg()?),
+    );
+    let length = before.unwrap_or(0).max(zeros.unwrap_or(0) + digits.len());
+    if length > MOST_DIGITS {
         return None;
     }
-    let (whole, fraction) = digits.split_at(point.min(digits.len()));
-    let zeros = "0".repeat(point - whole.len());
-    let whole = format!("{whole}{zeros}");
-    let whole = match whole.trim_start_matches('0') {
-        "" => "0",
-        whole => whole,
-    };
-    Some(match fraction.trim_end_matches('0') {
-        "" => format!("{sign}{whole}"),
-        fraction => format!("{sign}{whole}.{fraction}"),
+    Some(match before {
+        Ok(0) | Err(_) => format!("{sign}0.{}{digits}", "0".repeat(zeros.unwrap_or(0))),
+        Ok(before) if before < digits.len() => {
+            let (whole, fraction) = digits.split_at(before);
+            format!("{sign}{whole}.{fraction}")
+        }
+        Ok(before) => format!("{sign}{digits}{}", "0".repeat(before - digits.len())),
     })
 }
 
@@ -66,6 +75,17 @@ mod tests {
             ("41111111111111110e-1", Some("4111111111111111")),
             ("0.0004111111111111111e4", Some("4.111111111111111")),
             ("0.04111111111111111e17", Some("4111111111111111")),
+            ("4111111111111111.0000000", Some("4111111111111111")),
+            ("41111111111111110000000e-7", Some("4111111111111111")),
+            ("0.0000004111111111111111e23", Some("41111111111111110")),
+            ("0.0000004111111111111111e22", Some("4111111111111111")),
+            (
+                "4111111111111111000000000000000000000000e-24",
+                Some("4111111111111111"),
+            ),
+            ("-0.000000000", Some("0")),
+            ("100000000", Some("100000000")),
+            ("100000000.0", Some("100000000")),
             ("-4.1111111e15", Some("-4111111100000000")),
             ("4e15", None),
             ("55.7558123", Some("55.7558123")),

@@ -116,6 +116,10 @@ impl Budget {
             return;
         }
         let reason = short(reason);
+        // Some servers repeat it with each event.
+        if choice.finish_reason.as_deref() == Some(reason.as_str()) {
+            return;
+        }
         if self.charge(reason.len() + ALLOCATION_BYTES) {
             choice.finish_reason = Some(reason.into());
         }

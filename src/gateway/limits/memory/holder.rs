@@ -6,6 +6,9 @@ use super::Full;
 use crate::fair_queue::is_stranger;
 use crate::observe::Exhausted;
 
+/// A body up to this size waits for no check: most calls have one, and they take little.
+const SMALL_BODY: i64 = 256 << 10;
+
 /// What one access key has of the memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Holder {
@@ -38,7 +41,8 @@ impl Holder {
         bytes: i64,
         client_limit: i64,
     ) -> Result<bool, Full> {
-        if asking.gives_way && self.waiting_checks > 0 {
+        let is_large_body = asking.bytes.saturating_add(bytes) > SMALL_BODY;
+        if asking.gives_way && is_large_body && self.waiting_checks > 0 {
             return Err(Full(Exhausted::Memory));
         }
         if asking.is_large || !is_stranger(asking.holder) {

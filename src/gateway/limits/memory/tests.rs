@@ -165,22 +165,25 @@ async fn an_address_that_has_its_part_asks_its_own_calls_to_free_memory() {
 
 #[tokio::test]
 async fn bodies_of_a_key_give_way_to_its_check_that_waits() {
-    let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+    const MIB: usize = 1 << 20;
+    let memory = MemoryBudget::new(100 << 20, &Metrics::new().unwrap());
     let body = |holder| MemoryReservation::of_body(&memory, holder);
     let (mut complete, mut arriving) = (body(1), body(1));
-    complete.grow(30).unwrap();
-    arriving.grow(60).unwrap();
-    let waits = complete.grow_for_check(60, Duration::from_secs(60));
+    complete.grow(30 * MIB).unwrap();
+    arriving.grow(60 * MIB).unwrap();
+    let waits = complete.grow_for_check(60 * MIB, Duration::from_secs(60));
     let gives_way = async {
         assert!(arriving.grow(1).is_err());
-        body(2).grow(1).unwrap();
-        MemoryReservation::new(&memory, 1).grow(1).unwrap();
+        body(2).grow(MIB).unwrap();
+        MemoryReservation::new(&memory, 1).grow(MIB).unwrap();
+        // Small ones go on.
+        body(1).grow(MIB / 4).unwrap();
         arriving.release();
-        assert!(body(1).grow(1).is_err());
+        assert!(body(1).grow(MIB).is_err());
     };
     let (grown, ()) = tokio::join!(waits, gives_way);
     grown.unwrap();
-    body(1).grow(10).unwrap();
-    complete.shrink(60);
-    assert_eq!(used(&memory), 30);
+    body(1).grow(10 * MIB).unwrap();
+    complete.shrink(60 * MIB);
+    assert_eq!(used(&memory), 30 << 20);
 }

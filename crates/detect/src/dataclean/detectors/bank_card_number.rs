@@ -183,8 +183,8 @@ impl Groups<'_> {
             return true;
         }
         let is_list = self.goes_on_before || self.goes_on_behind(last);
-        // Pairs of phone numbers of eight digits begin with a six.
-        unusual_groups(sizes.all()) && !denied && !is_list && values[0] != 6
+        // Pairs of dates begin with a three, pairs of phone numbers of eight digits with a six.
+        unusual_groups(sizes.all()) && !denied && !is_list && !matches!(values[0], 3 | 6)
     }
 
     /// More groups of four stand on both sides: a row of numbers, in which some four look like a card by chance. A

@@ -15,9 +15,9 @@ pub(super) fn printed_groups(sizes: &[usize]) -> bool {
     matches!(sizes, [4, 6, 4 | 5] | [4, 4, 4, 4] | [4, 4, 4, 4, 3])
 }
 
-/// Eight and eight, or two by two: as nobody prints a card, and some write one.
+/// Eight and eight: as nobody prints a card, and some write one.
 pub(super) fn unusual_groups(sizes: &[usize]) -> bool {
-    matches!(sizes, [8, 8] | [2, 2, 2, 2, 2, 2, 2, 2])
+    matches!(sizes, [8, 8])
 }
 
 /// Prefix and length as the payment systems issue them.

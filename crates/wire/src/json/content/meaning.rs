@@ -27,7 +27,7 @@ impl Meaning {
         match &*folded(name) {
             "text" | "content" | "refusal" | "input_text" | "output_text" => Self::Text,
             "data" | "source" => Self::Source,
-            "input" | "arguments" | "parameters" => Self::Free,
+            "input" | "arguments" | "parameters" | "args" => Self::Free,
             "image_url" | "image" | "input_audio" | "audio" | "audio_url" | "video"
             | "video_url" | "file" | "file_data" | "file_url" | "file_id" | "url" => Self::NoText,
             "type" | "id" | "index" | "name" | "role" | "status" | "detail" | "format"
@@ -45,7 +45,7 @@ impl Meaning {
 }
 
 /// What servers say of an answer beside its text, and clients of a message that they show again. In lower case.
-const ATTRIBUTES: [&str; 20] = [
+const ATTRIBUTES: [&str; 24] = [
     "object",
     "model",
     "created_at",
@@ -66,6 +66,10 @@ const ATTRIBUTES: [&str; 20] = [
     "response_id",
     "previous_response_id",
     "obfuscation",
+    "thought_signature",
+    "message_id",
+    "uuid",
+    "timestamp",
 ];
 
 /// Whether a name in lower case is one of them.
