@@ -93,13 +93,12 @@ func (c clients) blocked() {
 	expect(application.Name == "generated go", application)
 	call := c.gateway.ChatAPI.CreateChatCompletion(c.toGateway).XApplicationId(application.Id)
 	card := call.ChatCompletionRequest(request("My card is 4111 1111 1111 1111"))
-	answer := answered(card.Execute())
 	// A new policy is in force within a second.
-	for end := time.Now().Add(10 * time.Second); answer.BlockedCompletion == nil && time.Now().Before(end); {
-		answer = answered(card.Execute())
+	replaced := answered(card.Execute()).BlockedCompletion
+	for end := time.Now().Add(10 * time.Second); replaced.Choices[0].Message.Content != phrase; {
+		expect(time.Now().Before(end), replaced)
+		replaced = answered(card.Execute()).BlockedCompletion
 	}
-	replaced := answer.BlockedCompletion
-	expect(replaced != nil && replaced.Choices[0].Message.Content == phrase, answer)
 	expect(replaced.Metadata.Monitor.ResponseReplacement.Type == "dataclean", replaced)
 }
 

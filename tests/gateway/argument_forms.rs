@@ -114,6 +114,32 @@ fn contract_41_arguments_that_hide_nothing_pass_unchanged() {
     assert_eq!(stack.metric(UNREADABLE), 0.0);
 }
 
+#[test]
+fn contract_42_numbers_of_arguments_in_a_string_are_checked_however_they_are_written() {
+    let call = |arguments: &str| {
+        let arguments = json!(arguments);
+        format!(
+            r#"{{"content":null,"tool_calls":[{{"index":0,"type":"function","function":{{"name":"f","arguments":{arguments}}}}}]}}"#
+        )
+    };
+    let forms = ["{\"n\":2200124464507773.0}", "[2.200124464507773e15]"];
+    for form in forms {
+        let answer = format!("{{\"choices\":[{{\"message\":{}}}]}}", call(form));
+        for answer in [answer_of(200, &answer), sse(&[&event(&call(form)), DONE])] {
+            let (upstream, backend) = (Upstream::raw(answer), Backend::flagging(CARD));
+            let stack = sync(&upstream, CHECKED).monitor(&backend).start();
+            is_blocked(&stack, &chat(HELLO), form);
+        }
+        let (upstream, backend) = (Upstream::ok(), Backend::flagging(CARD));
+        let roles = ", scan_roles: [assistant, last_user]";
+        let stack = sync(&upstream, roles).monitor(&backend).start();
+        let said = call(form).replacen('{', r#"{"role":"assistant","#, 1);
+        let hello = r#"{"role":"user","content":"hello"}"#;
+        is_blocked(&stack, &with_message(&format!("{said},{hello}")), form);
+        upstream.assert_untouched();
+    }
+}
+
 fn with_message(message: &str) -> Request {
     chat(format!(r#"{{"model":"m","messages":[{message}]}}"#))
 }

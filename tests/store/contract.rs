@@ -58,6 +58,7 @@ macro_rules! store_contract {
             tokens: one_comes_back_by_its_hash_only_and_is_not_replaced
             tokens: a_change_leaves_what_it_does_not_name
             tokens: a_revoked_one_stays_so
+            tokens: one_that_is_over_has_no_successor_and_none_lives_longer_for_one
             tokens: pages_go_from_new_to_old
             tokens: a_use_is_noted_and_never_goes_back
             traffic: hours_are_counted_for_each_application_and_for_all

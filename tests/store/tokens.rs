@@ -1,6 +1,6 @@
 //! Tokens (CONTRACT 30): how they are stored. Whether one may be used is tested elsewhere.
 
-use monitor_store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId};
+use monitor_store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId, TokenRotation};
 use std::time::Instant;
 use support::PATIENCE;
 use support::bed::{Bed, MORNING_MS, token};
@@ -100,6 +100,44 @@ pub(crate) async fn a_revoked_one_stays_so(bed: &Bed) {
         assert_eq!(now.revoked_at_ms, Some(MORNING_MS));
     }
     assert!(!get(bed, hash).await.is_valid_at(MORNING_MS + 2));
+}
+
+pub(crate) async fn one_that_is_over_has_no_successor_and_none_lives_longer_for_one(bed: &Bed) {
+    let store = &bed.store;
+    let over = [
+        TokenChange {
+            revoked_at_ms: Some(MORNING_MS),
+            ..TokenChange::default()
+        },
+        TokenChange {
+            expires_at_ms: Some(Some(MORNING_MS)),
+            ..TokenChange::default()
+        },
+    ];
+    let soon = TokenChange {
+        expires_at_ms: Some(Some(MORNING_MS + 5)),
+        ..TokenChange::default()
+    };
+    let changes = over.map(|change| (change, false)).into_iter();
+    for (number, (change, is_valid)) in (0..).zip(changes.chain([(soon, true)])) {
+        let old = token("old", None);
+        let hash = TokenHash([number; 32]);
+        store.add_token(hash, old.clone(), None).await.unwrap();
+        store.change_token(old.id, change, None).await.unwrap();
+        let next = TokenHash([number + 100; 32]);
+        let rotation = TokenRotation {
+            old: old.id,
+            old_ends_at_ms: MORNING_MS + 9,
+            hash: next,
+            new: token("new", None),
+        };
+        let before = get(bed, hash).await;
+        assert_eq!(store.rotate_token(rotation, None).await.unwrap(), is_valid);
+        let found = store.token(&next).await.unwrap();
+        assert_eq!(found.is_some(), is_valid);
+        let after = get(bed, hash).await;
+        assert_eq!(after.expires_at_ms, before.expires_at_ms);
+    }
 }
 
 pub(crate) async fn pages_go_from_new_to_old(bed: &Bed) {

@@ -181,7 +181,8 @@ pub trait TokenStore: Send + Sync {
         audit: Option<AuditEntry>,
     ) -> Result<Option<Token>, StoreError>;
 
-    /// Adds the new token and ends the old one, atomically; false, and nothing is changed, if there is no old one.
+    /// Adds the new token and ends the old one, no later than it would end anyway, atomically; false, and nothing is
+    /// changed, if the old one is not valid when the new one is made.
     async fn rotate_token(
         &self,
         rotation: TokenRotation,

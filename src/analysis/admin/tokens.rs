@@ -210,10 +210,9 @@ impl Admin {
             return Err(FieldProblem::new("grace", "is too long; allowed: up to 30d").into());
         }
         let now_ms = now_ms();
+        let over = ApiError::Conflict("the token is expired or revoked: make a new one instead");
         if !old.is_valid_at(now_ms) {
-            return Err(ApiError::Conflict(
-                "the token is expired or revoked: make a new one instead",
-            ));
+            return Err(over);
         }
         let mut new = new_token(old.name.clone(), old.scopes, old.application_id);
         new.expires_at_ms = match rotation.expiry {
@@ -237,7 +236,7 @@ impl Admin {
         self.token_cache.invalidate_all();
         match is_done {
             true => Ok(CreatedToken { token: new, value }),
-            false => Err(ApiError::NotFound),
+            false => Err(over),
         }
     }
 

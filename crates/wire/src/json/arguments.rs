@@ -1,21 +1,72 @@
 //! The arguments of a tool call for their check (CONTRACT 15, 41): JSON in the text of a JSON string, whose own escapes
 //! hide a value from whoever does not decode them too.
 
+use super::number::long_number;
 use super::scan::scan;
 use super::text::{decode, escape};
 use std::borrow::Cow;
 
 /// What a check reads of arguments, given without the escapes of the string around them: JSON with its escapes written
-/// out. Other text is read as it is and, behind a line feed, decoded, since nobody knows what a client makes of it.
+/// out and, behind it on lines of their own, the numbers that are not written as readers show them. Other text is read
+/// as it is and, behind a line feed, decoded, since nobody knows what a client makes of it.
 pub fn arguments_text(arguments: &str) -> Cow<'_, str> {
-    if memchr::memchr(b'\\', arguments.as_bytes()).is_none() {
+    let has_escape = memchr::memchr(b'\\', arguments.as_bytes()).is_some();
+    let numbers = odd_numbers(arguments);
+    if !has_escape && numbers.is_empty() {
         return arguments.into();
     }
-    let decoded = decode(arguments);
-    match scan(arguments.as_bytes()) {
-        Ok(_) => decoded.into(),
-        Err(_) => format!("{arguments}\n{decoded}").into(),
+    let is_json = scan(arguments.as_bytes()).is_ok();
+    let mut text = match has_escape {
+        true => decode(arguments),
+        false => arguments.to_owned(),
+    };
+    match (is_json, has_escape) {
+        (true, _) => text.push_str(&numbers),
+        (false, true) => text = format!("{arguments}\n{text}"),
+        (false, false) => return arguments.into(),
     }
+    text.into()
+}
+
+/// The numbers of JSON, outside its strings, that have an exponent or a fraction and are long once they are written out
+/// ([`long_number`]), each behind a line feed.
+fn odd_numbers(json: &str) -> String {
+    let (bytes, mut numbers) = (json.as_bytes(), String::new());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        at += match byte {
+            b'"' => string_len(&bytes[at..]),
+            b'-' | b'0'..=b'9' => {
+                let number = number_at(&json[at..]);
+                if let Some(Cow::Owned(written)) = long_number(number) {
+                    numbers.push('\n');
+                    numbers.push_str(&written);
+                }
+                number.len()
+            }
+            _ => 1,
+        };
+    }
+    numbers
+}
+
+/// Bytes of a string from its first quote on, also of one without an end.
+fn string_len(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(place) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += place + 1;
+        match bytes[at - 1] {
+            b'"' => return at,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn number_at(text: &str) -> &str {
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let length = text.bytes().take_while(is_part).count();
+    &text[..length]
 }
 
 /// The same of a text that may be borrowed.
@@ -115,6 +166,18 @@ mod tests {
             (r#"{"n":"\ud83d\ude00\ud83d"}"#, "{\"n\":\"😀\u{fffd}\"}"),
             (r#"{"n":"\u0034"#, "{\"n\":\"\\u0034\n{\"n\":\"4"),
             (r"C:\new", "C:\\new\nC:\new"),
+            (r#"{"n":12345678,"x":1.5}"#, r#"{"n":12345678,"x":1.5}"#),
+            (
+                r#"{"n":[4111111111111111.0,"1111111111.0"],"x":"a\"1234567890.0"}"#,
+                "{\"n\":[4111111111111111.0,\"1111111111.0\"],\"x\":\"a\"1234567890.0\"}\n4111111111111111",
+            ),
+            (
+                "[4.111111111111111e15, -1.23456789e8]",
+                "[4.111111111111111e15, -1.23456789e8]\n4111111111111111\n-123456789",
+            ),
+            ("12345678.0", "12345678.0\n12345678"),
+            ("12345678.0 and more", "12345678.0 and more"),
+            (r#"{"n":12345678.0,"open"#, r#"{"n":12345678.0,"open"#),
             ("", ""),
         ] {
             assert_eq!(arguments_text(arguments), text, "{arguments}");

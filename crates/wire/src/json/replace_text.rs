@@ -5,7 +5,7 @@ use super::form::Form;
 use super::literal::{escape_into, raw_spans, write_string};
 use super::rewrite::{Edit, replace_spans};
 use super::scan::scan;
-use super::text::unescape;
+use super::text::{decode, unescape};
 use std::ops::Range;
 
 /// The edits of a value, given as it is written, that replace parts of its text ([`Form::text`]). Both ascend and do not
@@ -43,9 +43,13 @@ fn of_number(token: &[u8], edits: &[Edit<String>]) -> Vec<Edit<Vec<u8>>> {
     vec![(0..token.len(), string)]
 }
 
-/// The edits of what the string around arguments holds.
+/// The edits of what the string around arguments holds. Numbers that a check reads behind them have no place there.
 fn of_arguments(arguments: &str, mut edits: Vec<Edit<String>>) -> Vec<Edit<String>> {
     let is_json = scan(arguments.as_bytes()).is_ok();
+    if is_json {
+        let length = decode(arguments).len();
+        edits.retain(|(span, _)| span.end <= length);
+    }
     if arguments.contains('\\') {
         // What is no JSON is read as it is first, and behind a line feed decoded.
         let as_it_is = if is_json { 0 } else { arguments.len() + 1 };
@@ -166,6 +170,11 @@ mod tests {
                 Form::Arguments,
                 r#""{\"a\":\"\\u003cx\\n>\\\\\",\"b\":88.8}""#,
                 r#""{\"a\":\"[X]\\\\\",\"b\":\"[X].8\"}""#,
+            ),
+            (
+                Form::Arguments,
+                r#""{\"a\":1888888888.0,\"b\":\"\\n<x>\"}""#,
+                r#""{\"a\":\"1[X].0\",\"b\":\"\\n[X]\"}""#,
             ),
             (Form::Arguments, r#""<x> 88""#, r#""[X] [X]""#),
             (

@@ -100,7 +100,12 @@ fn is_free_after(text: &Text, end: usize, digits: usize) -> bool {
     };
     let is_alone = || text.at(end + c.len_utf8()).is_none_or(is_open);
     let is_hidden = digits >= LONG && (c == '_' || c.is_alphabetic());
-    text.free_after(end) || is_hidden && is_alone()
+    text.free_after(end) || is_note_sign(c) || is_hidden && is_alone()
+}
+
+/// A raised digit, as of a footnote.
+fn is_note_sign(c: char) -> bool {
+    matches!(c, '¹' | '²' | '³' | '\u{2070}'..='\u{2079}')
 }
 
 /// A hash sign at the beginning of a word.

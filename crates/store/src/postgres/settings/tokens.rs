@@ -26,6 +26,10 @@ const CHANGE: &str = "
         revoked_at_ms = coalesce(revoked_at_ms, $5)
     WHERE id = $1 RETURNING *";
 
+const END: &str = "
+    UPDATE tokens SET expires_at_ms = least(expires_at_ms, $2)
+    WHERE id = $1 AND revoked_at_ms IS NULL AND coalesce(expires_at_ms > $3, true)";
+
 #[async_trait]
 impl TokenStore for PostgresStore {
     async fn has_tokens(&self) -> Result<bool, StoreError> {
@@ -87,23 +91,24 @@ impl TokenStore for PostgresStore {
         rotation: TokenRotation,
         audit: Option<AuditEntry>,
     ) -> Result<bool, StoreError> {
-        let ends = TokenChange {
-            expires_at_ms: Some(Some(rotation.old_ends_at_ms)),
-            ..TokenChange::default()
-        };
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
         let is_done = with_timeout(async {
             let mut transaction = connection.begin().await?;
-            let old = alter(rotation.old, &ends);
-            let is_there = old.fetch_optional(&mut *transaction).await?.is_some();
-            if is_there {
+            let ended = sqlx::query(END)
+                .bind(rotation.old.0)
+                .bind(rotation.old_ends_at_ms)
+                .bind(rotation.new.created_at_ms)
+                .execute(&mut *transaction)
+                .await?;
+            let is_valid = ended.rows_affected() > 0;
+            if is_valid {
                 let new = add(&rotation.hash, &rotation.new);
                 new.execute(&mut *transaction).await?;
                 audit::append(&mut transaction, audit).await?;
             }
             transaction.commit().await?;
-            Ok(is_there)
+            Ok(is_valid)
         })
         .await?;
         pooled.release();

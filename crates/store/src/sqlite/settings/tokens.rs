@@ -22,6 +22,10 @@ const CHANGE: &str = "
         revoked_at_ms = coalesce(revoked_at_ms, ?5)
     WHERE id = ?1 RETURNING *";
 
+const END: &str = "
+    UPDATE tokens SET expires_at_ms = min(coalesce(expires_at_ms, ?2), ?2)
+    WHERE id = ?1 AND revoked_at_ms IS NULL AND coalesce(expires_at_ms > ?3, true)";
+
 const TOUCH: &str = "
     UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, ?2), ?2) WHERE id = ?1";
 
@@ -162,20 +166,23 @@ async fn alter(
     row.as_ref().map(token).transpose()
 }
 
-/// False if there is no token to replace.
+/// False if there is no valid token to replace.
 async fn rotate(
     connection: &mut SqliteConnection,
     rotation: TokenRotation,
     audit: Option<AuditEntry>,
 ) -> Result<bool, StoreError> {
-    let ends = TokenChange {
-        expires_at_ms: Some(Some(rotation.old_ends_at_ms)),
-        ..TokenChange::default()
-    };
-    match alter(connection, rotation.old, ends, audit).await? {
-        Some(_) => add(connection, rotation.hash, rotation.new, None).await?,
-        None => return Ok(false),
+    let ended = sqlx::query(END)
+        .bind(rotation.old.0)
+        .bind(rotation.old_ends_at_ms)
+        .bind(rotation.new.created_at_ms)
+        .execute(&mut *connection)
+        .await?;
+    if ended.rows_affected() == 0 {
+        return Ok(false);
     }
+    add(connection, rotation.hash, rotation.new, None).await?;
+    audit::append(connection, audit).await?;
     Ok(true)
 }
 
