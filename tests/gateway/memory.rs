@@ -382,11 +382,8 @@ fn a_conversation_of_many_small_messages_takes_a_few_times_its_bytes() {
     let contents = vec![r#""content":"a""#; 200_000].join(",");
     let contents = conversation(&format!(r#"{{"role":"user",{contents}}}"#), 1);
     // Each may be the last one of the user.
-    for body in [
-        conversation(r#"{"text":"x"}"#, 600_000),
-        conversation(&parts, 1),
-        contents,
-    ] {
+    let tiny = conversation(r#"{"text":"x"}"#, 600_000);
+    for body in [tiny, conversation(&parts, 1), contents] {
         let upstream = Upstream::ok();
         assert_takes_little(Stack::all().upstream(&upstream).start(), &body);
     }

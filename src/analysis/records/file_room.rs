@@ -33,7 +33,7 @@ struct Known {
 
 /// Who waits for room, and what retention is asked for.
 pub(crate) struct FileRoom {
-    /// `retention.bytes`.
+    /// The most bytes of the store: `retention.bytes`.
     limit: Option<u64>,
     known: watch::Sender<Known>,
     /// Held by the one file that waits for retention.

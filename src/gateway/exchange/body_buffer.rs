@@ -24,6 +24,11 @@ const SMALLEST_SPILL: usize = 16 << 10;
 /// How long a body that must stay in memory waits for it; longer than slow calls need to free theirs.
 pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(3);
 
+/// What a check holds of a prompt beside the body: its text, the copy for the disk, and the request to the backend.
+const COPIES: usize = 3;
+/// A text up to this size is checked without a reservation: its copies take less than the buffers of a connection.
+const SHORT_TEXT: usize = 16 << 10;
+
 /// A complete body, and its memory until it is dropped.
 pub(super) struct Body {
     /// As they are checked: decoded where they came compressed.
@@ -34,6 +39,25 @@ pub(super) struct Body {
 }
 
 impl Body {
+    /// Reserves what the check of a text takes beside the body, waiting for it as a body does; gives how much that is. It
+    /// leaves half of the memory to others, so that a body which can never have all of it is checked too.
+    pub(super) async fn reserve_copies(
+        &mut self,
+        snapshot: &Snapshot,
+        text: usize,
+    ) -> Result<usize, CallError> {
+        if text <= SHORT_TEXT {
+            return Ok(0);
+        }
+        let most = snapshot.memory.limit_bytes() / 2;
+        let copies = (text * COPIES).min(most.saturating_sub(self.bytes.len()));
+        if self.reservation.grow(copies).is_err() {
+            let grown = Box::pin(self.reservation.grow_for_check(copies, MEMORY_WAIT)).await;
+            grown.map_err(|full| CallError::Overloaded(full.0))?;
+        }
+        Ok(copies)
+    }
+
     pub(super) fn new(bytes: Bytes, reservation: MemoryReservation) -> Self {
         Self {
             bytes,

@@ -4,7 +4,7 @@
 use super::answer::StreamFilter;
 use super::async_call::AsyncCall;
 use super::block::{Block, RequestSummary};
-use super::body_buffer::{Body, MEMORY_WAIT};
+use super::body_buffer::Body;
 use super::capture::Captured;
 use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
 use super::hold_back::{self, HoldBack};
@@ -26,11 +26,6 @@ use monitor_wire::json::{Chat, Edit, Scan};
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
-
-/// What a check holds of a prompt beside the body: its text, the copy for the disk, and the request to the backend.
-const COPIES: usize = 3;
-/// A text up to this size is checked without a reservation: its copies take less than the buffers of a connection.
-const SHORT_TEXT: usize = 16 << 10;
 
 /// How a call goes on once its policy is known.
 pub(super) enum Admission {
@@ -223,7 +218,8 @@ pub(super) async fn pre_call(
     let length = call.parsed.body.bytes.len();
     let prompt = heavy(length, || call.parsed.chat().prompt(&roles(&call.policy)));
     let prompt = Captured::of_prompt(prompt, u64::MAX);
-    let copies = match call.reserve_copies(snapshot, prompt.text.len()).await {
+    let body = &mut call.parsed.body;
+    let copies = match body.reserve_copies(snapshot, prompt.text.len()).await {
         Ok(copies) => copies,
         Err(error) => return Decision::Refuse(error),
     };
@@ -248,28 +244,6 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
-    /// Reserves what the check of a text takes beside the body, waiting for it as a body does; gives how much that is. It
-    /// leaves half of the memory to others, so that a body which can never have all of it is checked too.
-    async fn reserve_copies(
-        &mut self,
-        snapshot: &Snapshot,
-        text: usize,
-    ) -> Result<usize, CallError> {
-        if text <= SHORT_TEXT {
-            return Ok(0);
-        }
-        let Body {
-            bytes, reservation, ..
-        } = &mut self.parsed.body;
-        let most = snapshot.memory.limit_bytes() / 2;
-        let copies = (text * COPIES).min(most.saturating_sub(bytes.len()));
-        if reservation.grow(copies).is_err() {
-            let grown = Box::pin(reservation.grow_for_check(copies, MEMORY_WAIT)).await;
-            grown.map_err(|full| CallError::Overloaded(full.0))?;
-        }
-        Ok(copies)
-    }
-
     /// Sends the prompt to the backend; gives its verdict, and whether all of the prompt can be read.
     async fn check(
         &self,

@@ -39,7 +39,7 @@ pub(crate) struct MemoryBudget {
     requested: Notify,
     /// As above, of the calls of one address that has used up its part.
     crowded: Notify,
-    /// That address.
+    /// The holder of the address that has used up its part.
     crowded_by: AtomicU64,
     crowd_requests: Throttle,
     requests: Throttle,

@@ -28,7 +28,7 @@ pub struct ClockDoubted {
 }
 
 impl ClockDoubted {
-    /// Logs it.
+    /// Logs how far the clock is ahead, and what waits for it.
     pub fn emit(&self) {
         let seconds = self.ahead_ms / 1_000;
         info!(

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 /// What a text of a body is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A string.
+    /// A string that holds words.
     Text,
     /// The name of who speaks, of a tool or of an argument: a string that a model server may refuse in an odd form.
     Name,
-    /// A number.
+    /// A number, which stands without quotes.
     Number,
     /// A string whose text is JSON again: the arguments of a tool.
     Arguments,

@@ -91,11 +91,11 @@ impl MemoryReservation {
         self.grow_waiting(bytes, limit, self.gives_way).await
     }
 
-    /// The same for the check of a body that is complete; bodies of the same access key that still arrive get nothing
-    /// meanwhile.
+    /// The same for the check of a body that is complete. Larger bodies of the same access key that still arrive get
+    /// nothing while it waits.
     ///
     /// # Errors
-    /// As there.
+    /// When the bytes do not fit by then, or never can.
     pub(crate) async fn grow_for_check(
         &mut self,
         bytes: usize,
