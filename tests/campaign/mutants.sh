@@ -23,7 +23,7 @@ module() {
     headers) echo monitor-gateway src/gateway/headers.rs -- gateway::headers ;;
     decide) echo monitor-gateway 'src/gateway/exchange/{decide,verdict}.rs' -- gateway::exchange \
       -- gateway sync:: -- gateway judged:: replace:: redact:: replay:: \
-      -- gateway hold_back message_forms:: policies:: long_verdicts:: attachments_kept:: telemetry:: ;;
+      -- gateway hold_back message_forms:: policies:: long_verdicts:: attachments_kept:: telemetry:: gone:: ;;
     block) echo monitor-gateway 'src/gateway/exchange/block/*.rs' -- gateway::exchange ;;
     spool) echo monitor-gateway 'src/spool/{record_codec,segment,segment_index,ack_log,sequence}.rs' \
       'src/spool/{frames,recovery}/*.rs' -- spool:: --skip spool::simulation ;;

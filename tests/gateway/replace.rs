@@ -120,7 +120,13 @@ fn without_a_verdict_on_the_answer_the_policy_decides() {
         let last = posts.last().unwrap();
         assert_eq!(last.message(), "general greeting");
         match status {
-            200 => assert_eq!(*last.parameter("unchecked"), true),
+            200 => {
+                assert_eq!(*last.parameter("unchecked"), true);
+                assert!(
+                    last.parameter("error").is_null(),
+                    "the client got the answer"
+                );
+            }
             _ => assert_eq!(last.parameter("error")["code"], 502),
         }
     }

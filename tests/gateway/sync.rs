@@ -315,7 +315,8 @@ fn a_refused_access_key_is_no_outage() {
     for (status, fields) in [(401, ""), (403, ""), (401, ", on_backend_failure: closed")] {
         let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(status)));
         let stack = sync(&upstream, fields).monitor(&backend).start();
-        let answer = stack.call(&chat(HELLO));
+        let file = r#"[{"content_base64":"aGk="}]"#;
+        let answer = stack.call(&chat(HELLO).header("X-Attached-Files", file));
         assert_eq!(answer.status(), 401);
         assert_envelope(&answer.body, "invalid_request_error", 401);
         assert!(
@@ -324,6 +325,10 @@ fn a_refused_access_key_is_no_outage() {
             answer.text()
         );
         upstream.assert_untouched();
+        let refused = r#"monitor_telemetry_records_total{outcome="refused",stage="user_prompt"}"#;
+        assert_eq!(stack.metric(refused), 1.0);
+        let lost = r#"monitor_attachments_total{outcome="no_record"}"#;
+        assert_eq!(stack.metric(lost), 1.0);
     }
 }
 
