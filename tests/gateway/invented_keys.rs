@@ -24,7 +24,7 @@ fn keys_that_a_client_invents_have_one_share_of_the_memory() {
     });
     let upstream = Upstream::ok();
     let yaml = format!(
-        "limits: {{buffered_bytes: 4MiB, header_timeout: 2s}}\napplications: [{{id: {APPLICATION}, app_mode: sync, phrase: no}}]"
+        "limits: {{buffered_bytes: 16MiB, header_timeout: 2s}}\napplications: [{{id: {APPLICATION}, app_mode: sync, phrase: no}}]"
     );
     let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
     let stack = stack.yaml(&yaml).start();
@@ -44,10 +44,11 @@ fn keys_that_a_client_invents_have_one_share_of_the_memory() {
     let mut open: Vec<_> = (0..6)
         .map(|number| invented(number).send(stack.gateway_addr))
         .collect();
-    held_from(1_800_000.0);
+    // With what their checks take: three times the text again.
+    held_from(7_100_000.0);
     // More than one of seven keys may have, and less than one of two.
     open.push(known(of_size(1_500_000)).send(stack.gateway_addr));
-    held_from(3_300_000.0);
+    held_from(13_100_000.0);
     let one_more = stack.call(&invented(6));
     assert_eq!(one_more.status(), 503, "their share is taken");
     drop(sender);
