@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use support::eventually;
 use support::fault::free_port;
 use support::http::{connect, is_timeout};
+use support::message::uninterrupted;
 use support::stack::{Folder, Stack};
 use support::tls::Identity;
 use support::upstream::Upstream;
@@ -111,7 +112,7 @@ fn unfinished_records_of_one_client_count_for_it() {
                 let mut below = socket.try_clone().unwrap();
                 let conn = identity.connect_on(socket);
                 // Tickets come when the server is done with the handshake, too.
-                below.peek(&mut [0]).unwrap();
+                uninterrupted(|| below.peek(&mut [0])).unwrap();
                 below.write_all(&[23, 3, 3, 0x40, 0x10]).unwrap();
                 below.write_all(&[0; 12_000]).unwrap();
                 conn

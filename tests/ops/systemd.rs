@@ -5,6 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use support::PATIENCE;
 use support::line::{Line, await_end, order};
+use support::message::uninterrupted;
 use support::request::{HELLO, Request};
 use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
@@ -38,7 +39,7 @@ impl Manager {
     fn await_message(&self, part: &str) -> String {
         let mut bytes = [0; 4096];
         loop {
-            let length = self.socket.recv(&mut bytes).expect(part);
+            let length = uninterrupted(|| self.socket.recv(&mut bytes)).expect(part);
             let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
             if text.contains(part) {
                 return text;

@@ -1,6 +1,7 @@
 //! Addresses at which something is wrong.
 
-use std::io::{Read, Write};
+use super::message::read_once;
+use std::io::Write;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -88,7 +89,7 @@ fn pass_on(client: TcpStream, server: SocketAddr, silence: &Arc<Silence>) {
 
 fn copy(mut from: TcpStream, mut to: TcpStream, silence: &Silence) {
     let mut piece = [0; 16 << 10];
-    while let Ok(count @ 1..) = from.read(&mut piece) {
+    while let Ok(count @ 1..) = read_once(&mut from, &mut piece) {
         silence.wait();
         if to.write_all(&piece[..count]).is_err() {
             break;

@@ -2,6 +2,7 @@
 //! no more of HPACK than literals.
 
 use super::http::{connect, is_timeout};
+use super::message::read_once;
 use super::{KEY, PATIENCE};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -153,7 +154,7 @@ impl Frames {
         self.socket.set_nonblocking(true).unwrap();
         let mut buffer = [0; 4096];
         let ended = loop {
-            match self.socket.read(&mut buffer) {
+            match read_once(&mut self.socket, &mut buffer) {
                 Ok(0) => break true,
                 Ok(_) => {}
                 Err(e) => break !is_timeout(&e),

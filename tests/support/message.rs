@@ -88,11 +88,16 @@ pub fn read_head(stream: &mut dyn Stream) -> io::Result<Option<Head>> {
     Ok(Some(Head::parse(raw)))
 }
 
-/// One read. A machine that stops the process for a moment interrupts a read that has a time limit; that is
-/// no end of the connection.
-fn read_once(stream: &mut dyn Stream, buffer: &mut [u8]) -> io::Result<usize> {
+/// One read that an interruption does not end.
+pub fn read_once<R: Read + ?Sized>(stream: &mut R, buffer: &mut [u8]) -> io::Result<usize> {
+    uninterrupted(|| stream.read(buffer))
+}
+
+/// What `call` gives. A machine that stops the process for a moment interrupts a call that has a time limit; that
+/// is no end of the connection.
+pub fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
-        match stream.read(buffer) {
+        match call() {
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             outcome => return outcome,
         }

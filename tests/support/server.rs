@@ -4,7 +4,7 @@
 
 use super::PATIENCE;
 use super::http::is_timeout;
-use super::message::{Body, Head, Stream, read_head};
+use super::message::{Body, Head, Stream, read_head, read_once, uninterrupted};
 use super::request::chunk;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -259,7 +259,7 @@ impl Peer {
     /// Returns once a byte that nobody has read waits in the socket, so that closing resets.
     pub fn await_unread(&mut self) {
         let mut byte = [0];
-        let _ = self.control.peek(&mut byte);
+        let _ = uninterrupted(|| self.control.peek(&mut byte));
     }
 
     /// How long it took until the other side closed; None when it did not within `limit`.
@@ -268,7 +268,7 @@ impl Peer {
         let _ = self.control.set_read_timeout(Some(limit));
         let mut buffer = [0; 4096];
         loop {
-            match self.stream.read(&mut buffer) {
+            match read_once(self.stream.as_mut(), &mut buffer) {
                 Ok(0) => return Some(start.elapsed()),
                 Ok(_) if start.elapsed() < limit => {}
                 Err(e) if !is_timeout(&e) => return Some(start.elapsed()),
