@@ -9,14 +9,14 @@ use crate::observe::Outcome;
 use crate::observe::events::Overloaded;
 use pingora_core::Result;
 use pingora_http::RequestHeader;
-use pingora_proxy::Session;
+use pingora_core::protocols::http::ServerSession;
 use std::net::IpAddr;
 
 /// What HTTP/2 adds to the length of each header (RFC 9113 10.5.1).
 const OF_A_HEADER: usize = 32;
 
 /// The address of the client, which a trusted proxy may name.
-pub(super) fn client(session: &Session, ctx: &CallContext) -> Option<IpAddr> {
+pub(super) fn client(session: &ServerSession, ctx: &CallContext) -> Option<IpAddr> {
     let peer = session.client_addr().and_then(|peer| peer.as_inet());
     let proxies = &ctx.snapshot.settings.trusted_proxies;
     edge::client(
@@ -27,7 +27,7 @@ pub(super) fn client(session: &Session, ctx: &CallContext) -> Option<IpAddr> {
 }
 
 /// Counts the head of HTTP/1 for the client that a trusted proxy names: while it arrived, it counted for the proxy.
-pub(super) fn count_for_client(session: &Session, ctx: &CallContext) -> Result<(), Full> {
+pub(super) fn count_for_client(session: &ServerSession, ctx: &CallContext) -> Result<(), Full> {
     let Some(client) = ctx.client.filter(|_| ctx.has_trusted_proxies()) else {
         return Ok(());
     };
@@ -39,7 +39,7 @@ pub(super) fn count_for_client(session: &Session, ctx: &CallContext) -> Result<(
 }
 
 /// Reserves the memory of a long head of HTTP/2.
-pub(super) fn cover(session: &Session, ctx: &mut CallContext) -> Result<(), Full> {
+pub(super) fn cover(session: &ServerSession, ctx: &mut CallContext) -> Result<(), Full> {
     let length = match session.is_http2() {
         true => length(session.req_header()),
         false => 0,
@@ -53,7 +53,7 @@ pub(super) fn cover(session: &Session, ctx: &mut CallContext) -> Result<(), Full
 
 /// Resets the stream: a client that opens no window would keep an answer, and the head with it.
 pub(super) async fn refuse(
-    session: &mut Session,
+    session: &mut ServerSession,
     ctx: &mut CallContext,
     full: Full,
 ) -> Result<bool> {
@@ -66,7 +66,7 @@ pub(super) async fn refuse(
 }
 
 /// Counts the head for the access key of the call, which is known.
-pub(super) fn count_for_key(session: &Session, ctx: &mut CallContext) {
+pub(super) fn count_for_key(session: &ServerSession, ctx: &mut CallContext) {
     let holder = ctx.tenant.holder;
     let stream = session.as_http1().map(|h1| h1.stream());
     if let Some(guard) = stream.and_then(GuardedStream::guard_of) {

@@ -156,7 +156,7 @@ pub(crate) fn for_edited_body(head: &mut RequestHeader) {
 
 /// The length of a request's body. The header may be repeated or a list; `check_framing` and pingora have
 /// checked that all values agree.
-fn content_length(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     let value = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
     value.split(',').next()?.trim().parse().ok()
 }

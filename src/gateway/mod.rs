@@ -18,6 +18,7 @@ mod inspector;
 mod limits;
 mod listen;
 mod proxy;
+mod request;
 mod respond;
 mod route;
 mod state;

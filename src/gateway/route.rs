@@ -5,6 +5,9 @@ use crate::edge::meant_path::ModelPath;
 use crate::observe::RouteLabel;
 use http::Method;
 
+/// The path of the monitored route.
+pub(super) const CHAT_PATH: &str = "/v1/chat/completions";
+
 /// The route of a request.
 pub(crate) enum Route {
     /// POST /v1/chat/completions: the monitored exchange.
@@ -37,8 +40,8 @@ impl Route {
     /// that it has one meaning only.
     pub(crate) fn of(method: &Method, path: &str) -> Self {
         match (path, method) {
-            ("/v1/chat/completions", &Method::POST) => Self::Chat,
-            ("/v1/chat/completions", _) => Self::WrongMethod {
+            (CHAT_PATH, &Method::POST) => Self::Chat,
+            (CHAT_PATH, _) => Self::WrongMethod {
                 allow: "POST",
                 needs_key: true,
             },

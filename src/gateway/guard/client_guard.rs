@@ -75,6 +75,17 @@ impl ClientGuard {
         }
     }
 
+    /// HTTP/1.1: whether the request was read to its end and nothing behind it, so far as its length is known.
+    pub(super) fn is_read_exactly(&self) -> bool {
+        match &self.protocol {
+            Protocol::Http1(http1) => {
+                let http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+                http1.is_read_exactly()
+            }
+            Protocol::Http2(_) => false,
+        }
+    }
+
     /// HTTP/1.1: counts the memory of the head for the client that a proxy names.
     ///
     /// # Errors

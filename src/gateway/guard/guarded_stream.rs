@@ -118,6 +118,11 @@ impl GuardedStream {
         wrapped.is_some_and(|wrapped| !wrapped.prefix.is_empty())
     }
 
+    /// Whether a client has sent its last request to the end and nothing behind it, so far as the guard knows.
+    pub(crate) fn is_read_exactly(stream: &Stream) -> bool {
+        Self::guard_of(stream).is_some_and(ClientGuard::is_read_exactly)
+    }
+
     fn downcast(stream: Stream) -> Result<Box<Self>, Stream> {
         if !stream.as_any().is::<Self>() {
             return Err(stream);

@@ -22,6 +22,10 @@ pub(super) struct Http1State {
     /// Bytes read since the head is expected, up to [`LONGEST_KEPT`].
     head: Vec<u8>,
     portions: HeadPortions,
+    /// Bytes read since the head is expected.
+    read: u64,
+    /// The request's bytes, where they are known once its head is complete.
+    length: Option<u64>,
     /// The memory of the head; its values stay in memory as long as the call.
     share: HeadShare,
 }
@@ -42,6 +46,8 @@ pub(crate) struct ParsedHead {
     pub(crate) chunked: bool,
     /// The target ends in `%20`, which pingora also writes for a space.
     pub(crate) ends_in_space: bool,
+    /// The bytes of head and body; None for a chunked body.
+    pub(crate) length: Option<u64>,
 }
 
 /// How the body behind a head is framed.
@@ -60,6 +66,8 @@ impl Http1State {
             phase: Phase::Head,
             head: Vec::new(),
             portions: HeadPortions::new(),
+            read: 0,
+            length: None,
             share,
         };
         state.push(first);
@@ -71,6 +79,7 @@ impl Http1State {
         self.phase = Phase::Head;
         self.head.clear();
         self.portions = HeadPortions::new();
+        (self.read, self.length) = (0, None);
         self.share.release();
     }
 
@@ -117,6 +126,7 @@ impl Http1State {
 
     /// Takes bytes that were read; false when they make a chunked body malformed.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        self.read += bytes.len() as u64;
         match &mut self.phase {
             Phase::Head => {
                 self.keep(bytes);
@@ -128,6 +138,11 @@ impl Http1State {
         true
     }
 
+    /// Whether the request was read to its end and nothing behind it, so far as its length is known.
+    pub(super) fn is_read_exactly(&self) -> bool {
+        self.length == Some(self.read)
+    }
+
     /// Ends the head that pingora has parsed, and follows its body from here on when it is chunked.
     ///
     /// A second space before the version makes it malformed (RFC 9112 3): pingora takes it for a part of the
@@ -135,6 +150,7 @@ impl Http1State {
     /// so is refused.
     pub(super) fn end_head(&mut self, parsed: ParsedHead) -> BodyFraming {
         self.phase = Phase::Rest;
+        self.length = parsed.length;
         // Taken, so that it is not kept as long as the answer streams.
         let head = std::mem::take(&mut self.head);
         if parsed.ends_in_space && !has_one_space_before_version(&head) {

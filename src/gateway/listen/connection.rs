@@ -6,6 +6,7 @@
 
 use super::client_places::ClientPlaces;
 use super::connection_limit::ConnectionLimit;
+use super::http1::Http1Connection;
 use super::listener::ConnectionHandler;
 use crate::gateway::guard::{ClientGuard, GuardedStream};
 use crate::gateway::limits::{ClientHeads, SHORT_HEAD};
@@ -27,6 +28,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// RFC 9113 §3.4.
@@ -35,7 +37,7 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 /// A head that is still incomplete after this many bytes is left to pingora, which limits its size, and to the
 /// connection's guard, which counts it.
 const LONGEST_FIRST_READ: usize = SHORT_HEAD;
-const FIRST_READ: usize = 4 << 10;
+pub(super) const FIRST_READ: usize = 4 << 10;
 /// How often a process that has handed over checks whether its last connections have ended.
 const CLEANUP_POLL: Duration = Duration::from_millis(20);
 
@@ -55,9 +57,12 @@ const RESET_FOR_ERRORS: usize = 100;
 
 /// Serves the gateway's client connections.
 pub struct ClientConnections {
+    gateway: Gateway,
     proxy: Arc<HttpProxy<Gateway>>,
     state: Arc<GatewayState>,
     options: HttpServerOptions,
+    /// Whether idle connections are closed.
+    closing: watch::Sender<bool>,
 }
 
 /// Serves one HTTP/2 connection under the limits in force when it was accepted.
@@ -95,9 +100,11 @@ impl ClientConnections {
         options.allow_connect_method_proxying = true;
         proxy.server_options = Some(options.clone());
         Self {
+            gateway: Gateway::new(state.clone()),
             proxy: Arc::new(proxy),
             state,
             options,
+            closing: watch::Sender::new(false),
         }
     }
 
@@ -142,19 +149,14 @@ impl ClientConnections {
         let metrics = self.state.metrics().clone();
         let guard = ClientGuard::http1(&first, share, limits.header_timeout, metrics);
         let stream = Box::new(GuardedStream::of_client(BytesMut::new(), stream, guard));
-        let mut session = ServerSession::new_http1(stream);
-        let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));
-        session.set_keepalive(keep);
-        session.set_pipelining_enabled(true);
-        session.set_pipelined_prefix(first);
-        let mut next = self.proxy.process_new_http(session, shutdown).await;
-        while let Some((stream, settings)) = next.map(|reused| reused.consume()) {
-            let mut session = ServerSession::new_http1(GuardedStream::for_next_request(stream));
-            if let Some(settings) = settings {
-                settings.apply_to_session(&mut session);
-            }
-            next = self.proxy.process_new_http(session, shutdown).await;
-        }
+        let connection = Http1Connection {
+            gateway: &self.gateway,
+            proxy: &self.proxy,
+            idle_timeout: limits.idle_timeout,
+            closing: self.closing.subscribe(),
+            shutdown,
+        };
+        connection.serve(stream, first).await;
     }
 }
 
@@ -211,6 +213,7 @@ impl ServerApp for ClientConnections {
         {
             sleep(CLEANUP_POLL).await;
         }
+        self.closing.send_replace(true);
         self.proxy.http_cleanup().await;
     }
 }

@@ -5,6 +5,7 @@ pub(super) mod client_places;
 mod client_socket;
 mod connection;
 pub(super) mod connection_limit;
+mod http1;
 mod listener;
 mod proxy_protocol;
 mod runtime_probe;
