@@ -8,8 +8,8 @@ use crate::edge;
 use crate::observe::Outcome;
 use crate::observe::events::Overloaded;
 use pingora_core::Result;
-use pingora_http::RequestHeader;
 use pingora_core::protocols::http::ServerSession;
+use pingora_http::RequestHeader;
 use std::net::IpAddr;
 
 /// What HTTP/2 adds to the length of each header (RFC 9113 10.5.1).

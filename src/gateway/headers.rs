@@ -1,6 +1,5 @@
 //! Headers: reads and strips the gateway's own, and removes what a proxy must not forward (CONTRACT 8).
 
-use crate::config::BaseUrl;
 use crate::edge::cors;
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
@@ -12,6 +11,10 @@ use pingora_core::Result;
 use pingora_error::{Error, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use uuid::Uuid;
+
+pub(crate) use upstream_head::{UpstreamHead, UpstreamTarget};
+
+mod upstream_head;
 
 /// Names the application of a call.
 pub(crate) const APPLICATION_ID: &str = "x-application-id";
@@ -117,70 +120,28 @@ pub(crate) fn request_id(headers: &HeaderMap) -> String {
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
-/// Turns a client's request head into the upstream's: removes gateway-extension and hop-by-hop headers, and
-/// sets Host and the request target. `length` frames a body that the gateway holds whole; without it
-/// pingora frames the body.
-pub(crate) fn for_upstream(
-    head: &mut RequestHeader,
-    base: &BaseUrl,
-    request_id: &str,
-    length: Option<usize>,
-) -> Result<()> {
-    for name in removed(&head.headers, is_extension) {
-        head.remove_header(&name);
-    }
-    head.insert_header(HOST, authority(base))?;
-    head.insert_header(REQUEST_ID, request_id)?;
-    if let Some(length) = length {
-        head.remove_header(&TRANSFER_ENCODING);
-        head.insert_header(CONTENT_LENGTH, length)?;
-        head.set_version(Version::HTTP_11);
-    } else if let Some(length) = content_length(&head.headers) {
-        head.insert_header(CONTENT_LENGTH, length)?;
-    }
-    let target = head
-        .uri
-        .path_and_query()
-        .map_or("/", |target| target.as_str());
-    let target = format!("{}{target}", base.prefix);
-    head.set_raw_path(target.as_bytes())
-}
-
 /// Removes what describes the client's body: another one goes to the upstream.
-pub(crate) fn for_edited_body(head: &mut RequestHeader) {
-    head.remove_header(&CONTENT_ENCODING);
+pub(crate) fn for_edited_body(head: &mut UpstreamHead<'_>) {
+    head.remove(CONTENT_ENCODING);
     for name in DIGESTS {
-        head.remove_header(name);
+        head.remove(HeaderName::from_static(name));
     }
 }
 
 /// The length of a request's body. The header may be repeated or a list; `check_framing` and pingora have
 /// checked that all values agree.
-pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     let value = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
     value.split(',').next()?.trim().parse().ok()
 }
 
-/// The upstream's `Host`, without the default port of its scheme.
-fn authority(base: &BaseUrl) -> String {
-    let implied = if base.tls { 443 } else { 80 };
-    let host = if base.host.contains(':') {
-        format!("[{}]", base.host)
-    } else {
-        base.host.clone()
-    };
-    if base.port == implied {
-        host
-    } else {
-        format!("{host}:{}", base.port)
-    }
-}
-
-/// The headers to remove: those that concern this connection only, and those that `also` selects.
-fn removed(headers: &HeaderMap, also: fn(&HeaderName) -> bool) -> Vec<HeaderName> {
+/// The headers of an answer to remove: those that concern the upstream's connection only, and those that only the
+/// gateway may send.
+fn removed(headers: &HeaderMap) -> Vec<HeaderName> {
     let nominated = nominated(headers);
-    let is_removed =
-        |name: &&HeaderName| is_hop_by_hop(name) || also(name) || nominated.contains(name);
+    let is_removed = |name: &&HeaderName| {
+        is_hop_by_hop(name) || is_own_of_answers(name) || nominated.contains(name)
+    };
     headers.keys().filter(is_removed).cloned().collect()
 }
 
@@ -258,7 +219,7 @@ pub(crate) fn for_client(
     client: Version,
     request_id: &str,
 ) -> Result<()> {
-    for name in removed(&head.headers, is_own_of_answers) {
+    for name in removed(&head.headers) {
         head.remove_header(&name);
     }
     echo_request_id(head, request_id)?;

@@ -3,7 +3,7 @@
 
 use super::context::CallContext;
 use super::guard::is_too_slow;
-use super::headers;
+use super::headers::{self, UpstreamHead};
 use super::state::GatewayState;
 use super::upstream::transparent;
 use crate::observe::Outcome;
@@ -80,12 +80,13 @@ impl ProxyHttp for Gateway {
         ctx: &mut CallContext,
     ) -> Result<()> {
         let server = ctx.server.as_ref().ok_or_else(unresolved)?;
-        let base = server.resolver.base();
-        headers::for_upstream(upstream_request, base, &ctx.request_id, None)?;
-        match &ctx.trace {
-            Some(trace) => trace.set_upstream_headers(upstream_request),
-            None => Ok(()),
+        let target = server.resolver.target();
+        let mut head = UpstreamHead::new(upstream_request, target, &ctx.request_id, None)?;
+        if let Some(trace) = &ctx.trace {
+            trace.set_upstream_headers(&mut head)?;
         }
+        *upstream_request = head.to_header()?;
+        Ok(())
     }
 
     /// An error here, before the client has a byte, makes pingora start over with [`Self::upstream_peer`].

@@ -3,7 +3,7 @@
 
 use super::clock::CallClock;
 use crate::gateway::auth::access_key;
-use crate::gateway::headers::{self, Extensions};
+use crate::gateway::headers::{self, Extensions, UpstreamHead};
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::ModelServer;
 use crate::observe::access::AccessLine;
@@ -16,7 +16,7 @@ use monitor_wire::json::{Chat, answer_end};
 use monitor_wire::sse;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::RequestHeader;
+use pingora_error::{ErrorType, OrErr};
 use ring::hmac;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -190,21 +190,24 @@ impl CallTrace {
     /// Sets the trace headers of the upstream call. Where calls are traced, the client's trace ends at the
     /// gateway unless `trace.propagate_upstream` continues it. Without traces the client's headers pass
     /// unchanged (CONTRACT 8).
-    pub(crate) fn set_upstream_headers(&self, head: &mut RequestHeader) -> Result<()> {
+    pub(crate) fn set_upstream_headers(&self, head: &mut UpstreamHead<'_>) -> Result<()> {
         let Some(spans) = &self.spans else {
             return Ok(());
         };
-        head.remove_header(&TRACEPARENT);
-        if !spans.tracer.settings().propagate_upstream {
-            head.remove_header(&TRACESTATE);
-            return Ok(());
+        let propagates = spans.tracer.settings().propagate_upstream;
+        if !propagates || self.caller.is_none() {
+            head.remove(TRACESTATE);
         }
-        if self.caller.is_none() {
-            head.remove_header(&TRACESTATE);
+        if !propagates {
+            head.remove(TRACEPARENT);
+            return Ok(());
         }
         let span = spans.upstream;
         let next = TraceContext { span, ..spans.own };
-        head.insert_header(TRACEPARENT, next.header())
+        let value = HeaderValue::try_from(next.header());
+        let value = value.or_err(ErrorType::InvalidHTTPHeader, "the trace context")?;
+        head.set("traceparent", value);
+        Ok(())
     }
 
     /// The call's line in the access log.

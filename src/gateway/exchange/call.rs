@@ -5,34 +5,28 @@
 use super::client_gone;
 use super::upstream_request::UpstreamRequest;
 use crate::gateway::context::CallContext;
-use crate::gateway::error::{CallError, classify, is_caused_by};
-use crate::gateway::guard::AnsweredEarly;
+use crate::gateway::error::{CallError, classify};
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::attempts::{AttemptError, AttemptPlan};
-use crate::gateway::upstream::{ModelServer, UpstreamConnection};
+use crate::gateway::upstream::{
+    ModelServer, UpstreamConnection, UpstreamSession, WireHead, Written,
+};
 use bytes::{Bytes, BytesMut};
-use futures_util::FutureExt;
-use http::{HeaderName, HeaderValue};
 use pingora_core::protocols::http::ServerSession;
-use pingora_core::protocols::http::client::HttpSession as ClientSession;
-use pingora_core::protocols::http::v2::{self, client::Http2Session};
 use pingora_core::upstreams::peer::HttpPeer;
-use pingora_error::{Error, ErrorType};
-use pingora_http::{RequestHeader, ResponseHeader};
+use pingora_error::Error;
+use pingora_http::ResponseHeader;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::{sleep, timeout};
-
-/// How long an early answer is awaited after a body could not be written whole.
-const EARLY_ANSWER: Duration = Duration::from_millis(500);
+use tokio::time::sleep;
 
 /// Chunks are joined up to this size.
 const JOINED_CHUNK: usize = 8 << 10;
 
 /// An upstream's response, from its final head on.
 pub(super) struct UpstreamResponse {
-    session: Box<ClientSession>,
+    session: UpstreamSession,
     peer: Arc<HttpPeer>,
     server: Arc<ModelServer>,
     whole_request_sent: bool,
@@ -43,7 +37,12 @@ pub(super) struct UpstreamResponse {
 impl UpstreamResponse {
     /// The final response head.
     pub(super) fn head(&self) -> Option<&ResponseHeader> {
-        self.session.response_header()
+        self.session.header()
+    }
+
+    /// The same, taken out where nothing else needs it.
+    pub(super) fn take_head(&mut self) -> Option<Box<ResponseHeader>> {
+        self.session.take_header()
     }
 
     fn status(&self) -> u16 {
@@ -54,7 +53,7 @@ impl UpstreamResponse {
     pub(super) async fn read(&mut self) -> Result<Option<Bytes>, Box<Error>> {
         match self.next.take() {
             Some(read) => read,
-            None => self.session.read_response_body().await,
+            None => self.session.read_body().await,
         }
     }
 
@@ -82,10 +81,10 @@ impl UpstreamResponse {
 
     /// A chunk that has arrived already. An end or an error is kept for the next [`Self::read`].
     fn available(&mut self) -> Option<Bytes> {
-        if self.next.is_some() || self.session.response_done() {
+        if self.next.is_some() {
             return None;
         }
-        match self.session.read_response_body().now_or_never()? {
+        match self.session.read_available()? {
             Ok(Some(chunk)) => Some(chunk),
             end => {
                 self.next = Some(end);
@@ -103,7 +102,7 @@ impl UpstreamResponse {
     pub(super) async fn release(self) {
         if self.whole_request_sent {
             let connections = &self.server.connections;
-            connections.release(*self.session, &self.peer).await;
+            connections.release(self.session, &self.peer).await;
         } else {
             self.abandon();
         }
@@ -113,13 +112,6 @@ impl UpstreamResponse {
     pub(super) fn abandon(self) {
         drop(self);
     }
-}
-
-/// How much of a request body was sent.
-enum Written {
-    Whole,
-    /// The answer came first.
-    InPart,
 }
 
 /// Connects, sends head and body, and waits for the final response head.
@@ -141,7 +133,12 @@ pub(super) async fn upstream_peer(
         }
         let head = request.head(&plan.server, session, ctx)?;
         let attempted = {
-            let mut attempt = pin!(attempt(&plan, head, &mut request));
+            let mut attempt = pin!(attempt(
+                &plan,
+                head,
+                &mut request,
+                snapshot.upstream.timeout()
+            ));
             tokio::select! {
                 biased;
                 attempted = &mut attempt => attempted,
@@ -165,14 +162,14 @@ pub(super) async fn upstream_peer(
 
 async fn attempt(
     plan: &AttemptPlan,
-    head: Box<RequestHeader>,
+    head: WireHead,
     request: &mut UpstreamRequest,
+    limit: Duration,
 ) -> Result<UpstreamResponse, AttemptError> {
     let server = plan.server.clone();
     let peer = server.resolver.peer(plan.address).await;
     let peer = peer.map_err(AttemptError::Unreachable)?;
-    let length = request.body.bytes.len();
-    let connection = server.connections.get(&peer, length).await;
+    let connection = server.connections.get(&peer).await;
     let connection =
         connection.map_err(|error| AttemptError::Unreachable(connect_error(classify(&error))))?;
     let connected = Connected {
@@ -180,7 +177,7 @@ async fn attempt(
         server,
         peer,
     };
-    connected.send(head, request).await
+    connected.send(head, request, limit).await
 }
 
 /// Any error before the first byte was sent is an error of the connection.
@@ -201,29 +198,28 @@ struct Connected {
 impl Connected {
     async fn send(
         self,
-        head: Box<RequestHeader>,
+        head: WireHead,
         request: &mut UpstreamRequest,
+        limit: Duration,
     ) -> Result<UpstreamResponse, AttemptError> {
         let UpstreamConnection {
             session: mut upstream,
             reused,
-            writes_once,
         } = self.connection;
-        // The exchange measures its own timeouts.
-        upstream.set_read_timeout(None);
-        let may_repeat = reused && is_short(&head);
-        if let Err(error) = upstream.write_request_header(head).await {
-            return Err(unsent(may_repeat, &error));
-        }
-        let written = write_body(&mut upstream, &request.body.bytes).await;
-        if let Some(error) = written.as_ref().err().filter(|_| writes_once) {
-            // The head was part of the write that failed.
-            return Err(unsent(may_repeat, error));
+        let written = upstream.write(head, &request.body.bytes, limit).await;
+        if let Err(failure) = &written
+            && failure.is_unsent
+        {
+            let error = classify(&failure.error);
+            return Err(match reused {
+                true => AttemptError::StaleConnection(error),
+                false => AttemptError::Final(error),
+            });
         }
         request.free_body();
         let answered = match &written {
-            Err(_) => Box::pin(early_answer(&mut upstream)).await,
-            Ok(_) => final_head(&mut upstream).await,
+            Err(_) => Box::pin(upstream.read_early_answer()).await,
+            Ok(_) => upstream.read_final_head().await,
         };
         match answered {
             Ok(()) => Ok(UpstreamResponse {
@@ -233,109 +229,10 @@ impl Connected {
                 whole_request_sent: matches!(written, Ok(Written::Whole)),
                 next: None,
             }),
-            Err(error) => Err(AttemptError::Final(classify(
-                &written.err().unwrap_or(error),
-            ))),
+            Err(error) => {
+                let error = written.err().map_or(error, |failure| failure.error);
+                Err(AttemptError::Final(classify(&error)))
+            }
         }
-    }
-}
-
-/// Writes the body. Over HTTP/1 the connection itself ends a blocked write once the upstream has answered.
-async fn write_body(upstream: &mut ClientSession, body: &Bytes) -> Result<Written, Box<Error>> {
-    if let ClientSession::H2(session) = upstream {
-        return Box::pin(write_http2_body(session, body)).await;
-    }
-    let write = async {
-        if !body.is_empty() {
-            upstream.write_request_body(body.clone(), true).await?;
-        }
-        upstream.finish_request_body().await
-    };
-    match write.await {
-        Ok(()) => Ok(Written::Whole),
-        Err(error) if is_caused_by::<AnsweredEarly>(&error) => Ok(Written::InPart),
-        Err(error) => Err(error),
-    }
-}
-
-/// Writes the body over HTTP/2. When the stream was reset, the upstream may have answered before.
-async fn write_http2_body(session: &mut Http2Session, body: &Bytes) -> Result<Written, Box<Error>> {
-    let Some(mut writer) = session.take_request_body_writer() else {
-        return Ok(Written::Whole);
-    };
-    let limit = session.write_timeout;
-    let failed = tokio::select! {
-        biased;
-        written = v2::write_body(&mut writer, body.clone(), true, limit) => match written {
-            Ok(()) => return Ok(Written::Whole),
-            Err(error) => error,
-        },
-        answered = session.read_response_header() => {
-            return answered.map(|()| Written::InPart);
-        }
-    };
-    match timeout(EARLY_ANSWER, session.read_response_header()).await {
-        Ok(Ok(())) => Ok(Written::InPart),
-        _ => Err(failed),
-    }
-}
-
-/// Whether one write sends the head whole or not at all. Part of a longer one may have arrived.
-fn is_short(head: &RequestHeader) -> bool {
-    const SHORT: usize = 2 << 10;
-    let line = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
-    head.raw_path().len() + head.headers.iter().map(line).sum::<usize>() <= SHORT
-}
-
-fn unsent(may_repeat: bool, error: &Error) -> AttemptError {
-    let error = classify(error);
-    match may_repeat {
-        true => AttemptError::StaleConnection(error),
-        false => AttemptError::Final(error),
-    }
-}
-
-/// Waits for an answer after a failed write. Over HTTP/2 the write has waited for it already.
-async fn early_answer(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
-    let late = || Err(Error::new_up(ErrorType::ConnectionClosed));
-    if upstream.as_http2().is_some() {
-        return late();
-    }
-    timeout(EARLY_ANSWER, final_head(upstream))
-        .await
-        .unwrap_or_else(|_| late())
-}
-
-/// Reads heads up to the final one. Interim responses (100, 103) end at the gateway. Pingora panics when a
-/// body is read behind an interim head, so a body is read only behind a final one.
-async fn final_head(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
-    let has_head = |session: &Http2Session| session.response_header().is_some();
-    if upstream.as_http2().is_some_and(has_head) {
-        return Ok(());
-    }
-    let invalid = |why| Error::e_explain(ErrorType::InvalidHTTPHeader, why);
-    loop {
-        upstream.read_response_header().await?;
-        match upstream.response_header().map(|head| head.status.as_u16()) {
-            Some(101) => return invalid("an upgrade that was not requested"),
-            Some(100..=199) => continue,
-            Some(_) => return Ok(()),
-            None => return invalid("no response head"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn only_a_head_that_one_write_sends_whole_is_short() {
-        let mut head = RequestHeader::build("POST", b"/v1/chat/completions", None).unwrap();
-        head.insert_header("authorization", "Bearer key").unwrap();
-        assert!(is_short(&head));
-        head.insert_header("x-long", "x".repeat(2 << 10)).unwrap();
-        assert!(!is_short(&head));
     }
 }

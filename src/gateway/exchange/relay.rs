@@ -48,14 +48,14 @@ pub(super) async fn response_body(
     ctx: &mut CallContext,
     mut answer: Answer,
 ) -> Result<()> {
-    let Some(mut head) = answer.upstream.head().cloned() else {
+    let Some(mut head) = answer.upstream.take_head() else {
         let registration = answer.registration;
         registration.post_call_failed(&CallError::Broken("no response head"));
         ctx.cut = true;
         return Ok(());
     };
     if head.status.as_u16() >= 400 {
-        return Box::pin(upstream_error::relay(session, ctx, answer, head)).await;
+        return Box::pin(upstream_error::relay(session, ctx, answer, *head)).await;
     }
     let layout = Layout::of(&head);
     if let Some(filter) = &mut answer.filter
@@ -78,7 +78,7 @@ pub(super) async fn response_body(
         layout,
         last_sent: Instant::now(),
     };
-    let end = match relay.session.write_response_header(Box::new(head)).await {
+    let end = match relay.session.write_response_header(head).await {
         Ok(()) => relay.body().await,
         Err(_) => End::ClientGone,
     };

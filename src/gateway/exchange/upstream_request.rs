@@ -3,15 +3,13 @@
 use super::body_buffer::Body;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::headers;
-use crate::gateway::upstream::ModelServer;
+use crate::gateway::headers::{self, UpstreamHead};
+use crate::gateway::upstream::{ModelServer, WireHead};
 use bytes::Bytes;
 use http::HeaderValue;
-use http::header::ACCEPT_ENCODING;
 use monitor_wire::json::{self, Edit};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::RequestHeader;
 
 /// The body for the upstream, and how its head differs from the client's.
 pub(super) struct UpstreamRequest {
@@ -77,7 +75,7 @@ impl UpstreamRequest {
         server: &ModelServer,
         session: &ServerSession,
         ctx: &CallContext,
-    ) -> Result<Box<RequestHeader>, CallError> {
+    ) -> Result<WireHead, CallError> {
         let head = self.try_head(server, session, ctx);
         head.map_err(|_| CallError::BadFraming)
     }
@@ -87,11 +85,10 @@ impl UpstreamRequest {
         server: &ModelServer,
         session: &ServerSession,
         ctx: &CallContext,
-    ) -> Result<Box<RequestHeader>> {
-        let mut head = Box::new(session.req_header().clone());
-        let base = server.resolver.base();
+    ) -> Result<WireHead> {
+        let (client, target) = (session.req_header(), server.resolver.target());
         let length = Some(self.body.bytes.len());
-        headers::for_upstream(&mut head, base, &ctx.request_id, length)?;
+        let mut head = UpstreamHead::new(client, target, &ctx.request_id, length)?;
         if let Some(trace) = &ctx.trace {
             trace.set_upstream_headers(&mut head)?;
         }
@@ -99,8 +96,8 @@ impl UpstreamRequest {
             headers::for_edited_body(&mut head);
         }
         if self.identity_encoding {
-            head.insert_header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))?;
+            head.set("Accept-Encoding", HeaderValue::from_static("identity"));
         }
-        Ok(head)
+        server.connections.wire_head(&head)
     }
 }

@@ -1,13 +1,7 @@
-//! A connection with the gateway's guards in front of it.
-//!
-//! Towards a client: a [`ClientGuard`] over everything that is read, the bytes of a long head collected (see
-//! [`super::long_head`]), and bytes that were read already and are returned first (the preface of clear-text
-//! HTTP/2). Towards an upstream: the request head is held
-//! back until the body follows, so that both leave in one write (pingora flushes the head alone), and a
-//! blocked write ends when the upstream answers (see [`super::early_answer`]).
+//! A client's connection with a [`ClientGuard`] over everything that is read, the bytes of a long head collected (see
+//! [`super::long_head`]), and bytes that were read already and are returned first (the preface of clear-text HTTP/2).
 
 use super::client_guard::ClientGuard;
-use super::early_answer::{AnsweredEarly, has_final_answer};
 use super::refused_head::RefusedHead;
 use async_trait::async_trait;
 use bytes::{Buf, BytesMut};
@@ -32,23 +26,11 @@ pub(crate) struct GuardedStream {
     is_collected: bool,
     /// There was no memory for the head.
     refused: Option<RefusedHead>,
-    held_write: Option<HeldWrite>,
     guard: Option<ClientGuard>,
-    /// Towards an upstream: a blocked write ends when the upstream answers.
-    ends_write_on_answer: bool,
     inner: Stream,
 }
 
-/// Bytes that are written before the second flush.
-#[derive(Debug, Default)]
-struct HeldWrite {
-    bytes: BytesMut,
-    flushed_once: bool,
-}
-
-/// The most bytes of a held write.
-const LONGEST_HELD: usize = 64 << 10;
-/// Bytes of an early answer that are read at a time while the request is being written.
+/// Bytes of a long head that are read at a time.
 const READ_AHEAD: usize = 4 << 10;
 
 impl GuardedStream {
@@ -58,31 +40,8 @@ impl GuardedStream {
             prefix,
             is_collected: false,
             refused: None,
-            held_write: None,
             guard: Some(guard),
-            ends_write_on_answer: false,
             inner,
-        }
-    }
-
-    /// Wraps an upstream's connection, which may be wrapped already. With `holds_head`, writes up to the
-    /// second flush leave together unless they are long, and the caller must flush twice.
-    pub(crate) fn of_upstream(stream: Stream, holds_head: bool) -> Box<Self> {
-        let held_write = holds_head.then(HeldWrite::default);
-        match Self::downcast(stream) {
-            Ok(mut wrapped) => {
-                wrapped.held_write = held_write;
-                wrapped
-            }
-            Err(inner) => Box::new(Self {
-                prefix: BytesMut::new(),
-                is_collected: false,
-                refused: None,
-                held_write,
-                guard: None,
-                ends_write_on_answer: true,
-                inner,
-            }),
         }
     }
 
@@ -102,20 +61,6 @@ impl GuardedStream {
             }
             Err(stream) => stream,
         }
-    }
-
-    /// The connection without its wrapper.
-    pub(crate) fn into_inner(stream: Stream) -> Stream {
-        match Self::downcast(stream) {
-            Ok(wrapped) => wrapped.inner,
-            Err(stream) => stream,
-        }
-    }
-
-    /// Whether bytes were read from the connection that its user has not read yet.
-    pub(crate) fn has_unread(stream: &Stream) -> bool {
-        let wrapped = stream.as_any().downcast_ref::<Self>();
-        wrapped.is_some_and(|wrapped| !wrapped.prefix.is_empty())
     }
 
     /// Whether a client has sent its last request to the end and nothing behind it, so far as the guard knows.
@@ -192,44 +137,12 @@ impl GuardedStream {
         }
     }
 
-    /// Polled while a write is blocked: an error once the upstream has answered or closed.
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        while self.ends_write_on_answer {
-            self.prefix.reserve(READ_AHEAD);
-            let seen = self.prefix.len();
-            let reading = std::pin::pin!(self.inner.read_buf(&mut self.prefix));
-            if let Err(closed) = ready!(reading.poll(cx)) {
-                return Poll::Ready(closed);
-            }
-            if self.prefix.len() == seen || has_final_answer(&self.prefix) {
-                return Poll::Ready(io::Error::other(AnsweredEarly));
-            }
-        }
-        Poll::Pending
-    }
-
     /// Reports what was written to a client to its guard.
     fn count_written(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let (Some(guard), Poll::Ready(Ok(bytes))) = (&mut self.guard, &written) {
             guard.add_sent(*bytes);
         }
         written
-    }
-
-    /// Writes the held bytes.
-    fn poll_held_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(held) = &mut self.held_write else {
-            return Poll::Ready(Ok(()));
-        };
-        while held.bytes.has_remaining() {
-            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, &held.bytes))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            held.bytes.advance(written);
-        }
-        self.held_write = None;
-        Poll::Ready(Ok(()))
     }
 }
 
@@ -262,34 +175,12 @@ impl AsyncWrite for GuardedStream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if let Some(held) = &mut self.held_write
-            && held.bytes.len() + buf.len() <= LONGEST_HELD
-        {
-            held.bytes.extend_from_slice(buf);
-            return Poll::Ready(Ok(buf.len()));
-        }
-        let written = match self.poll_held_write(cx) {
-            Poll::Ready(Ok(())) => Pin::new(&mut self.inner).poll_write(cx, buf),
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Pending => Poll::Pending,
-        };
-        match self.count_written(written) {
-            Poll::Pending => self.poll_answer(cx).map(Err),
-            written => written,
-        }
+        let written = Pin::new(&mut self.inner).poll_write(cx, buf);
+        self.count_written(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Some(held) = &mut self.held_write
-            && !std::mem::replace(&mut held.flushed_once, true)
-        {
-            return Poll::Ready(Ok(()));
-        }
-        match self.poll_held_write(cx) {
-            Poll::Ready(Ok(())) => Pin::new(&mut self.inner).poll_flush(cx),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => self.poll_answer(cx).map(Err),
-        }
+        Pin::new(&mut self.inner).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -301,10 +192,6 @@ impl AsyncWrite for GuardedStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.held_write.is_some() || self.ends_write_on_answer {
-            let first = bufs.iter().find(|buf| !buf.is_empty());
-            return self.poll_write(cx, first.map_or(&[], |buf| buf));
-        }
         let written = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
         self.count_written(written)
     }

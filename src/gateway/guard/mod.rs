@@ -1,9 +1,8 @@
-//! Closes gaps of pingora on both sides of the proxy: slow and malformed requests, idle HTTP/2 frames,
-//! and upstreams that answer before they have read the request. Each file names the gap it closes.
+//! Closes gaps of pingora towards clients: slow and malformed requests, idle HTTP/2 frames. Each file names the gap it
+//! closes.
 
 mod chunks;
 mod client_guard;
-mod early_answer;
 mod guarded_stream;
 mod http1;
 mod http2;
@@ -14,7 +13,6 @@ mod slow_client;
 
 pub(super) use chunks::MalformedChunk;
 pub(super) use client_guard::ClientGuard;
-pub(super) use early_answer::AnsweredEarly;
 pub(super) use guarded_stream::GuardedStream;
 pub(super) use http1::{BodyFraming, ParsedHead};
 pub(crate) use linger::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};

@@ -3,8 +3,9 @@
 
 use super::server::ModelServer;
 use crate::config::HealthSettings;
-use crate::gateway::headers;
+use crate::gateway::headers::{self, UpstreamHead};
 use crate::gateway::state::GatewayState;
+use bytes::Bytes;
 use futures_util::future::join_all;
 use pingora_core::Result;
 use pingora_core::server::ShutdownWatch;
@@ -44,7 +45,9 @@ async fn check(server: &ModelServer, settings: &HealthSettings) {
     let checking = async {
         match &settings.path {
             None => accepts_connections(server).await,
-            Some(path) => answers(server, path).await.unwrap_or(false),
+            Some(path) => answers(server, path, settings.timeout)
+                .await
+                .unwrap_or(false),
         }
     };
     let works = timeout(settings.timeout, checking).await.unwrap_or(false);
@@ -59,21 +62,18 @@ async fn accepts_connections(server: &ModelServer) -> bool {
 }
 
 /// Whether GET of the path, without credentials, is answered with 2xx.
-async fn answers(server: &ModelServer, path: &str) -> Result<bool> {
+async fn answers(server: &ModelServer, path: &str, limit: Duration) -> Result<bool> {
     let Ok(peer) = server.resolver.peer(0).await else {
         return Ok(false);
     };
-    let mut upstream = server.connections.get(&peer, 0).await?.session;
-    let mut head = RequestHeader::build("GET", path.as_bytes(), None)?;
-    let id = headers::request_id(&head.headers);
-    headers::for_upstream(&mut head, server.resolver.base(), &id, None)?;
-    upstream.write_request_header(Box::new(head)).await?;
-    upstream.finish_request_body().await?;
-    loop {
-        upstream.read_response_header().await?;
-        match upstream.response_header().map(|head| head.status) {
-            Some(status) if status.is_informational() => {}
-            status => return Ok(status.is_some_and(|status| status.is_success())),
-        }
-    }
+    let request = RequestHeader::build("GET", path.as_bytes(), None)?;
+    let id = headers::request_id(&request.headers);
+    let head = UpstreamHead::new(&request, server.resolver.target(), &id, None)?;
+    let head = server.connections.wire_head(&head)?;
+    let mut upstream = server.connections.get(&peer).await?.session;
+    let written = upstream.write(head, &Bytes::new(), limit).await;
+    written.map_err(|failure| failure.error)?;
+    upstream.read_final_head().await?;
+    let status = upstream.header().map(|head| head.status);
+    Ok(status.is_some_and(|status| status.is_success()))
 }

@@ -1,24 +1,25 @@
-//! Kept connections to a model server for the monitored route. A kept HTTP/1.1 connection, the common case,
-//! is taken by a small future; the large one, which can run TLS and HTTP/2 handshakes, is boxed.
+//! Connections to a model server for the monitored route. The future that can run TLS and HTTP/2 handshakes is large
+//! and boxed; a kept HTTP/1.1 connection, the common case, needs none.
 
+use super::idle::IdleConnections;
+use super::session::{UpstreamSession, WireHead};
 use crate::config::{Http2, UpstreamSettings};
-use crate::gateway::guard::GuardedStream;
+use crate::gateway::headers::UpstreamHead;
 use pingora_core::Result;
 use pingora_core::connectors::http::Connector;
 use pingora_core::connectors::{ConnectorOptions, TransportConnector};
-use pingora_core::protocols::Stream;
 use pingora_core::protocols::http::client::HttpSession;
-use pingora_core::protocols::http::v1::client::HttpSession as Http1Session;
 use pingora_core::upstreams::peer::{HttpPeer, Peer};
-
-/// A body up to this size leaves in one write with its head, because copying it costs less than a second
-/// system call would.
-const SMALL_BODY: usize = 32 << 10;
-/// A write up to this size enters an idle connection whole or not at all.
-const ATOMIC_WRITE: usize = 2 << 10;
+use std::net::SocketAddr;
 
 /// Opens, keeps and reuses connections.
-pub(crate) enum ConnectionPool {
+pub(crate) struct ConnectionPool {
+    connector: Opening,
+    /// Those that speak HTTP/1.1; the connector keeps the others.
+    idle: IdleConnections,
+}
+
+enum Opening {
     /// The upstream is called over HTTP/1.1 only.
     Http1(Box<TransportConnector>),
     /// ALPN or the settings choose the protocol.
@@ -27,11 +28,9 @@ pub(crate) enum ConnectionPool {
 
 /// A connection that is ready for a request.
 pub(crate) struct UpstreamConnection {
-    pub(crate) session: Box<HttpSession>,
+    pub(crate) session: UpstreamSession,
     /// It has carried a request before, so the upstream may have closed it since.
     pub(crate) reused: bool,
-    /// Head and body leave in one write: when it fails, the upstream has received nothing.
-    pub(crate) writes_once: bool,
 }
 
 impl ConnectionPool {
@@ -42,73 +41,67 @@ impl ConnectionPool {
             Http2::Auto => tls,
             Http2::Never => false,
         };
-        if negotiates {
-            Self::Negotiated(Box::new(Connector::new(Some(options))))
-        } else {
-            Self::Http1(Box::new(TransportConnector::new(Some(options))))
-        }
+        let idle = IdleConnections::new(options.keepalive_pool_size);
+        let connector = match negotiates {
+            true => Opening::Negotiated(Box::new(Connector::new(Some(options)))),
+            false => Opening::Http1(Box::new(TransportConnector::new(Some(options)))),
+        };
+        Self { connector, idle }
     }
 
-    /// A connection to `peer` for a request with a body of `length` bytes.
-    pub(crate) async fn get(&self, peer: &HttpPeer, length: usize) -> Result<UpstreamConnection> {
-        let transport = match self {
-            Self::Http1(transport) => transport,
-            Self::Negotiated(connector) => {
-                let (session, reused) = Box::pin(connector.get_http_session(peer)).await?;
-                let session = match session {
-                    HttpSession::H1(session) => http1(session.into_inner(), peer, length),
-                    session => Box::new(session),
-                };
-                return Ok(UpstreamConnection {
-                    session,
-                    reused,
-                    writes_once: false,
-                });
-            }
-        };
-        let writes_once = (1..=ATOMIC_WRITE).contains(&length);
-        if let Some(stream) = transport.reused_stream(peer).await {
-            return Ok(UpstreamConnection {
-                session: http1(stream, peer, length),
-                reused: true,
-                writes_once,
-            });
-        }
-        let stream = Box::pin(transport.new_stream(peer)).await?;
-        Ok(UpstreamConnection {
-            session: http1(stream, peer, length),
-            reused: false,
-            writes_once,
+    /// The head in the form that the connections of this pool take.
+    ///
+    /// # Errors
+    /// None that a head which was read can cause.
+    pub(crate) fn wire_head(&self, head: &UpstreamHead<'_>) -> Result<WireHead> {
+        Ok(match &self.connector {
+            Opening::Http1(_) => WireHead::Http1(head.to_http1()?),
+            Opening::Negotiated(_) => WireHead::Any(Box::new(head.to_header()?)),
         })
     }
 
-    /// Keeps the connection where its state allows, closes it otherwise.
-    pub(crate) async fn release(&self, session: HttpSession, peer: &HttpPeer) {
-        let idle = peer.options.idle_timeout;
-        match (self, session) {
-            (_, HttpSession::H1(mut session)) if GuardedStream::has_unread(session.stream()) => {
-                session.shutdown().await;
+    /// A connection to `peer`.
+    pub(crate) async fn get(&self, peer: &HttpPeer) -> Result<UpstreamConnection> {
+        if let Some(stream) = address(peer).and_then(|address| self.idle.take(address)) {
+            return Ok(UpstreamConnection {
+                session: UpstreamSession::http1(stream),
+                reused: true,
+            });
+        }
+        let (session, reused) = match &self.connector {
+            Opening::Http1(transport) => {
+                let stream = Box::pin(transport.new_stream(peer)).await?;
+                (UpstreamSession::http1(stream), false)
             }
-            (Self::Http1(transport), HttpSession::H1(mut session)) => {
-                session.respect_keepalive();
-                if let Some(stream) = session.reuse().await {
-                    let stream = GuardedStream::into_inner(stream);
-                    transport.release_stream(stream, peer.reuse_hash(), idle);
+            Opening::Negotiated(connector) => {
+                let (session, reused) = Box::pin(connector.get_http_session(peer)).await?;
+                let session = match session {
+                    HttpSession::H1(session) => UpstreamSession::http1(session.into_inner()),
+                    session => UpstreamSession::Http2(Box::new(session)),
+                };
+                (session, reused)
+            }
+        };
+        Ok(UpstreamConnection { session, reused })
+    }
+
+    /// Keeps the connection where its state allows, closes it otherwise.
+    pub(crate) async fn release(&self, session: UpstreamSession, peer: &HttpPeer) {
+        match (session, &self.connector) {
+            (UpstreamSession::Http1(session), _) => {
+                if let (Some(stream), Some(address)) = (session.into_kept(), address(peer)) {
+                    self.idle.put(address, stream);
                 }
             }
-            (Self::Http1(_), mut session) => session.shutdown().await,
-            (Self::Negotiated(connector), session) => {
-                connector.release_http_session(session, peer, idle).await;
+            (UpstreamSession::Http2(session), Opening::Negotiated(connector)) => {
+                let idle = peer.options.idle_timeout;
+                connector.release_http_session(*session, peer, idle).await;
             }
+            (UpstreamSession::Http2(mut session), Opening::Http1(_)) => session.shutdown().await,
         }
     }
 }
 
-/// The head is held back for a small body: an empty one ends with the head, a long one needs more writes.
-fn http1(stream: Stream, peer: &HttpPeer, length: usize) -> Box<HttpSession> {
-    let holds_head = (1..=SMALL_BODY).contains(&length);
-    let stream = GuardedStream::of_upstream(stream, holds_head);
-    let mut session = Http1Session::new_with_options(stream, peer);
-    session.write_timeout = peer.options.write_timeout;
-    Box::new(HttpSession::H1(session))
+fn address(peer: &HttpPeer) -> Option<SocketAddr> {
+    peer.address().as_inet().copied()
 }

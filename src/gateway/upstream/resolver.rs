@@ -4,6 +4,7 @@
 use super::tls::UpstreamTls;
 use crate::config::{BaseUrl, Http2, UpstreamSettings};
 use crate::gateway::error::CallError;
+use crate::gateway::headers::UpstreamTarget;
 use arc_swap::ArcSwapOption;
 use pingora_core::protocols::ALPN;
 use pingora_core::upstreams::peer::{HttpPeer, PeerOptions};
@@ -16,11 +17,12 @@ use tokio::sync::Mutex;
 /// How long a DNS answer is used.
 const RESOLVED_FOR: Duration = Duration::from_secs(30);
 /// Idle upstream connections are closed before a server with the usual 60 s keep-alive closes them.
-const POOL_IDLE: Duration = Duration::from_secs(55);
+pub(super) const POOL_IDLE: Duration = Duration::from_secs(55);
 
 /// The URL of a model server and its addresses.
 pub(crate) struct Resolver {
     url: BaseUrl,
+    target: UpstreamTarget,
     settings: UpstreamSettings,
     tls: UpstreamTls,
     resolved: ArcSwapOption<Resolved>,
@@ -37,6 +39,7 @@ impl Resolver {
     pub(crate) fn new(settings: UpstreamSettings, tls: UpstreamTls) -> Option<Self> {
         let url = settings.url.clone()?;
         Some(Self {
+            target: UpstreamTarget::new(&url)?,
             url,
             settings,
             tls,
@@ -48,6 +51,11 @@ impl Resolver {
     /// The configured URL.
     pub(crate) fn base(&self) -> &BaseUrl {
         &self.url
+    }
+
+    /// What the heads of requests have of the URL.
+    pub(crate) fn target(&self) -> &UpstreamTarget {
+        &self.target
     }
 
     /// Whether it was created with the same settings and TLS files.

@@ -1,26 +1,11 @@
 //! Detects an answer that arrives while its request is still being written.
 //!
-//! Pingora writes a request to its end before it reads. An upstream that refuses a large body early, say
-//! with 413, and stops reading would leave that write waiting until its timeout. Interim responses (100,
-//! 103) do not end the write; any final response does.
-
-use std::fmt;
+//! An upstream that refuses a large body early, say with 413, and stops reading would leave the write waiting until its
+//! timeout. Interim responses (100, 103) do not end the write; any final response does.
 
 const HEAD_END: &[u8] = b"\r\n\r\n";
 /// More bytes than this before a final head cannot be interim responses.
 const LONGEST_INTERIM: usize = 64 << 10;
-
-/// The error of a write that ended because the upstream has answered.
-#[derive(Debug)]
-pub(crate) struct AnsweredEarly;
-
-impl fmt::Display for AnsweredEarly {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the upstream answered before it had read the whole request")
-    }
-}
-
-impl std::error::Error for AnsweredEarly {}
 
 /// Whether `bytes` hold more than interim responses. Anything that is not HTTP/1 counts as an answer,
 /// which the response parser then refuses.

@@ -1,0 +1,37 @@
+//! Reads from a connection into a buffer that all connections of a thread share, so that one that waits has none.
+
+use pingora_core::protocols::Stream;
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, ReadBuf};
+
+const BUFFER: usize = 64 << 10;
+
+thread_local! {
+    static SHARED: RefCell<Vec<u8>> = RefCell::new(vec![0; BUFFER]);
+}
+
+/// Gives `take` the next bytes; none at the end of the connection. Nothing is lost where this is pending.
+pub(super) fn poll_read<T>(
+    stream: &mut Stream,
+    cx: &mut Context<'_>,
+    take: impl FnOnce(&[u8]) -> T,
+) -> Poll<io::Result<T>> {
+    SHARED.with_borrow_mut(|shared| {
+        let mut buffer = ReadBuf::new(shared);
+        ready!(Pin::new(stream).poll_read(cx, &mut buffer))?;
+        Poll::Ready(Ok(take(buffer.filled())))
+    })
+}
+
+/// Whether a connection between two requests is open and silent. It has ended otherwise, or says what nobody asked.
+pub(in crate::gateway::upstream) fn is_idle(stream: &mut Stream) -> bool {
+    let mut cx = Context::from_waker(std::task::Waker::noop());
+    let mut byte = [0];
+    let mut buffer = ReadBuf::new(&mut byte);
+    Pin::new(stream)
+        .poll_read(&mut cx, &mut buffer)
+        .is_pending()
+}
