@@ -294,9 +294,11 @@ fn key_file(folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// One worker thread and no access line, as the bare proxy has; the rest is the default.
+/// One worker thread, no access line and no bound of connections from one address, as the bare proxy has; the rest is the
+/// default.
 fn configuration(target: Target) -> String {
-    let mut text = "log: {level: warn}\nlimits: {threads: 1}\n".to_owned();
+    let mut text =
+        "log: {level: warn}\nlimits: {threads: 1, client_connections: 4096}\n".to_owned();
     if target.command() == "all" {
         text.push_str(&format!("analysis: {{first_token: {ACCESS_KEY}}}\n"));
     }
