@@ -3,6 +3,7 @@
 
 use super::{AnalyzerError, BatchResult, Record};
 use monitor_model::{RecordId, Stage};
+use monitor_wire::json;
 use serde::Deserialize;
 
 /// The response header of a backend that takes batches; its value is 1.
@@ -58,12 +59,12 @@ pub(super) fn results(body: &[u8], records: &[&Record]) -> Vec<BatchResult> {
     records.iter().map(result).collect()
 }
 
-/// Whether a line that is whole begins with a status that says so. Most lines do, and a verdict is long.
+/// Whether a line begins with a status that says so, and is JSON: most lines are like that, and a verdict is long.
 fn is_stored(line: &[u8]) -> bool {
     let status = line.strip_prefix(br#"{"status":2"#);
-    status.is_some_and(|rest| {
-        matches!(rest, [b'0'..=b'9', b'0'..=b'9', b',' | b'}', ..]) && rest.ends_with(b"}\n")
-    })
+    let begins =
+        status.is_some_and(|rest| matches!(rest, [b'0'..=b'9', b'0'..=b'9', b',' | b'}', ..]));
+    begins && json::scan(line).is_ok()
 }
 
 fn result(line: Option<&[u8]>) -> BatchResult {
@@ -156,6 +157,7 @@ mod tests {
         for line in [
             &b"{\"status\":200,\"body\":{}"[..],
             b"{\"status\":200,\"body\":{\n",
+            b"{\"status\":200,<html>of a proxy</html>}\n",
             b"{\"status\":2000}\n",
             b"{\"status\":20}\n",
             b"{\"status\":302}\n",

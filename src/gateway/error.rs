@@ -4,6 +4,7 @@
 use super::auth::KeyError;
 use super::body_type::Unsupported;
 use super::guard::MalformedChunk;
+use super::headers;
 use crate::edge::Undecodable;
 use crate::edge::meant_path::ModelPath;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
@@ -40,6 +41,8 @@ pub(crate) enum CallError {
     Late,
     /// §7.2 row 502: the connection broke before the response head.
     Broken(&'static str),
+    /// §7.2 row 502: the answer would lead the client past the gateway.
+    Redirected,
     /// The backend refuses the access key, so the call cannot be checked (CONTRACT 13).
     KeyRefused,
     /// The backend cannot be asked about the access key, and the settings require it (CONTRACT 44).
@@ -96,6 +99,7 @@ impl CallError {
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
             Self::Late => (502, GatewayError, "the upstream did not answer in time".into()),
             Self::Broken(why) => (502, GatewayError, format!("the connection to the upstream broke before it answered: {why}")),
+            Self::Redirected => (502, GatewayError, "the upstream redirects the call to another address, where nothing would be monitored; name that address in upstream.url".into()),
             Self::KeyRefused => (401, InvalidRequestError, "the monitoring backend refused the access key; send the key that was issued to you in X-Monitor-Api-Key".into()),
             Self::KeyUnchecked => (502, GatewayError, "the monitoring backend cannot be asked about the access key, and only known ones are served (monitor.unknown_key); try again".into()),
             Self::UnknownApplication => (403, InvalidRequestError, "the application in X-Application-Id does not exist or is not this access key's; send the id of one that is, or leave the header out".into()),
@@ -144,6 +148,7 @@ impl CallError {
             Self::Connect(_)
             | Self::Late
             | Self::Broken(_)
+            | Self::Redirected
             | Self::KeyUnchecked
             | Self::Unchecked
             | Self::Unregistered
@@ -170,6 +175,7 @@ impl CallError {
             Self::Connect(_) => "connect",
             Self::Late => "upstream_late",
             Self::Broken(_) => "upstream_broken",
+            Self::Redirected => "upstream_redirects",
             Self::KeyRefused => "access_key_refused",
             Self::KeyUnchecked => "access_key_unchecked",
             Self::UnknownApplication => "unknown_application",
@@ -212,6 +218,7 @@ pub(super) fn classify(error: &Error) -> CallError {
         (_, E::ConnectError | E::SocketError | E::BindError | E::InternalError) => {
             CallError::Connect("no connection")
         }
+        (_, E::Custom(headers::REDIRECTED)) => CallError::Redirected,
         (_, E::ReadTimedout | E::WriteTimedout) => CallError::Late,
         _ => CallError::Broken("the connection was lost"),
     }

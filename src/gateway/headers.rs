@@ -3,7 +3,7 @@
 use crate::edge::cors;
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
-    TRANSFER_ENCODING,
+    LOCATION, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderName, Method, Version};
 use monitor_model::stored_id;
@@ -235,6 +235,23 @@ pub(crate) fn for_client(
     }
     head.set_version(Version::HTTP_11);
     Ok(())
+}
+
+/// The error of an answer that [`leads_past_gateway`].
+pub(crate) const REDIRECTED: &str = "Redirected";
+
+/// Whether a client that follows the answer would call somebody else, with its access key and its prompt as it is. A
+/// path alone leads back to the gateway.
+pub(crate) fn leads_past_gateway(head: &ResponseHeader) -> bool {
+    let is_path = |location: &[u8]| match location {
+        [b'/'] => true,
+        [b'/', second, ..] => {
+            !matches!(second, b'/' | b'\\') && location.iter().all(u8::is_ascii_graphic)
+        }
+        _ => false,
+    };
+    let locations = head.headers.get_all(LOCATION).iter();
+    head.status.is_redirection() && !locations.map(|value| value.as_bytes()).all(is_path)
 }
 
 /// Says whether the page of a website may read the answer. The settings decide that, where they name a website, and

@@ -96,6 +96,9 @@ impl ProxyHttp for Gateway {
         upstream_response: &mut ResponseHeader,
         ctx: &mut CallContext,
     ) -> Result<()> {
+        if headers::leads_past_gateway(upstream_response) {
+            return Err(Error::new_up(ErrorType::Custom(headers::REDIRECTED)));
+        }
         match transparent::repeat_elsewhere(session, upstream_response.status.as_u16(), ctx) {
             true => Error::e_explain(ErrorType::HTTPStatus(503), "another model server is tried"),
             false => Ok(()),

@@ -1,7 +1,7 @@
 //! Bodies pass byte for byte: §1.3, §2.3, §4.1 rule 3, §8.1, CONTRACT 1.
 
 use std::io::Write;
-use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request, chunk};
+use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request, chunk};
 use support::stack::Stack;
 use support::upstream::{DONE, Upstream, delta, json, response, sse};
 use support::{assert_envelope, contains};
@@ -316,5 +316,55 @@ fn many_calls_on_one_connection_do_not_mix() {
             body
         };
         assert_eq!(answer.text(), expected);
+    }
+}
+
+#[test]
+fn routes_take_turns_on_one_connection_whether_or_not_requests_wait_for_answers() {
+    // RFC 9112 9.3.2. Monitored calls are served another way than transparent ones.
+    let upstream = Upstream::answering(|request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        json(200, &format!("{} {body}", request.head.start_line))
+    });
+    let stack = Stack::before(&upstream);
+    let body = |turn: usize| format!(r#"{{"messages":[],"turn":{turn}}}"#);
+    let request = |turn: usize, is_chunked: bool| {
+        let (path, request, body) = match turn % 3 {
+            0 => (CHAT, Request::chat(&body(turn)), body(turn)),
+            1 => (MODELS, Request::get(MODELS), String::new()),
+            _ => (
+                EMBEDDINGS,
+                Request::post(EMBEDDINGS, body(turn)),
+                body(turn),
+            ),
+        };
+        match is_chunked && !body.is_empty() {
+            true => (path, request.chunked(5), body),
+            false => (path, request, body),
+        }
+    };
+    for at_once in [1, 2, 7, 24] {
+        // A chunked request that waited behind another one is the last on its connection.
+        let requests: Vec<_> = (0..24)
+            .map(|turn| request(turn, at_once == 1 && turn % 2 == 0))
+            .collect();
+        let mut conn = support::http::Conn::open(stack.gateway_addr);
+        for group in requests.chunks(at_once) {
+            let bytes: Vec<_> = group
+                .iter()
+                .flat_map(|(_, request, _)| request.bytes())
+                .collect();
+            conn.send(&bytes);
+            for (path, _, body) in group {
+                let answer = conn.response();
+                let expected = format!(" {path} HTTP/1.1 {body}");
+                assert_eq!(answer.status(), 200, "{at_once} at once");
+                assert!(
+                    answer.text().ends_with(&expected),
+                    "{} is no {expected}",
+                    answer.text()
+                );
+            }
+        }
     }
 }

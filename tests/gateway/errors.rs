@@ -286,3 +286,36 @@ fn a_head_that_trickles_in_is_bounded_by_the_same_budget() {
         start.elapsed()
     );
 }
+
+#[test]
+fn a_redirection_to_another_address_is_502_on_every_route() {
+    // A client that follows it would send its access key and its prompt there, past every policy.
+    let elsewhere = Upstream::ok();
+    let location = format!("http://{}/v1/chat/completions", elsewhere.address());
+    for status in [301, 302, 303, 307, 308] {
+        let headers = format!("Location: {location}\r\n");
+        let upstream = Upstream::raw(response(status, &headers, b"moved"));
+        let stack = Stack::before(&upstream);
+        let [plain, stream] = chats();
+        for request in [
+            plain,
+            stream,
+            Request::post(EMBEDDINGS, HELLO),
+            Request::get(MODELS),
+        ] {
+            let answer = stack.call(&request);
+            assert_eq!(answer.status(), 502, "{status}");
+            assert_envelope(&answer.body, "gateway_error", 502);
+            assert!(answer.text().contains("upstream.url"), "{}", answer.text());
+            assert!(!answer.head.has("location"));
+        }
+    }
+    elsewhere.assert_untouched();
+    // A path leads back to the gateway.
+    let upstream = Upstream::raw(response(307, "Location: /v1/models/\r\n", b""));
+    let answer = Stack::before(&upstream).call(&Request::get(MODELS));
+    assert_eq!(
+        (answer.status(), answer.head.header("location")),
+        (307, Some("/v1/models/"))
+    );
+}

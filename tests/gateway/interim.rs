@@ -130,3 +130,15 @@ fn an_upstream_that_ends_after_an_interim_response_gives_502() {
     }
     assert!(!stack.stderr().contains("panicked"), "{}", stack.stderr());
 }
+
+#[test]
+fn interim_responses_without_end_are_no_answer() {
+    let upstream = hinting(EARLY_HINTS.repeat(65), json(200, ANSWER));
+    let answer = Stack::before(&upstream).call(&Request::chat(HELLO));
+    assert_eq!(answer.status(), 502);
+    let upstream = hinting(EARLY_HINTS.repeat(64), json(200, ANSWER));
+    assert_eq!(
+        Stack::before(&upstream).call(&Request::chat(HELLO)).text(),
+        ANSWER
+    );
+}

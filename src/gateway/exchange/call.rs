@@ -6,6 +6,7 @@ use super::client_gone;
 use super::upstream_request::UpstreamRequest;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::{CallError, classify};
+use crate::gateway::headers;
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::attempts::{AttemptError, AttemptPlan};
 use crate::gateway::upstream::{
@@ -157,7 +158,13 @@ pub(super) async fn upstream_peer(
         }
     };
     ctx.clock.add_upstream_wait(started);
-    result
+    match result {
+        Ok(response) if response.head().is_some_and(headers::leads_past_gateway) => {
+            response.abandon();
+            Err(CallError::Redirected)
+        }
+        result => result,
+    }
 }
 
 async fn attempt(

@@ -332,3 +332,26 @@ fn headers_of_the_upstreams_connection_stay_there_and_its_request_id_moves() {
     for_client(&mut same, Version::HTTP_11, "ours").unwrap();
     assert!(!same.headers.contains_key("x-upstream-request-id"));
 }
+
+#[test]
+fn only_a_redirection_to_a_path_stays_at_the_gateway() {
+    for (status, location, expected) in [
+        (307, Some("https://other.example/v1/chat/completions"), true),
+        (302, Some("//other.example/"), true),
+        (308, Some("/\\other.example/"), true),
+        (301, Some("/\t/other.example/"), true),
+        (307, Some("other:80"), true),
+        (307, Some(""), true),
+        (307, Some("/v1/models/"), false),
+        (307, Some("/"), false),
+        (304, None, false),
+        (201, Some("https://other.example/"), false),
+    ] {
+        let fields: Vec<_> = location
+            .map(|location| ("Location", location))
+            .into_iter()
+            .collect();
+        let head = response(status, &fields);
+        assert_eq!(leads_past_gateway(&head), expected, "{status} {location:?}");
+    }
+}

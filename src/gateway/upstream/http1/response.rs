@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::chunks::Chunks;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Version};
 use httparse::{ParserConfig, Status};
@@ -28,8 +28,7 @@ pub(super) fn take_head(read: &mut BytesMut, seen: usize) -> Result<Option<Box<R
         return Ok(None);
     }
     let (header, length) = parse(read)?;
-    // A copy, so that what is left keeps no buffer of the head in memory.
-    *read = BytesMut::from(&read[length..]);
+    read.advance(length);
     Ok(Some(Box::new(header)))
 }
 

@@ -20,6 +20,9 @@ use tokio::io::AsyncWrite;
 /// A write up to this size enters an idle connection whole or not at all.
 const ATOMIC_WRITE: usize = 4 << 10;
 
+/// The most interim responses before the final one.
+const MOST_INTERIM: usize = 64;
+
 /// A connection to a model server that carries one call.
 pub(crate) struct Http1Session {
     stream: Stream,
@@ -133,7 +136,7 @@ impl Http1Session {
     /// # Errors
     /// When the connection ends, or what comes is no answer.
     pub(crate) async fn read_final_head(&mut self) -> Result<()> {
-        loop {
+        for _ in 0..=MOST_INTERIM {
             let header = self.read_head().await?;
             match header.status.as_u16() {
                 101 => {
@@ -148,10 +151,14 @@ impl Http1Session {
                         response::keeps_connection(&header) && !matches!(body, Body::UntilClose);
                     self.body = Some(body);
                     self.header = Some(header);
+                    // A copy, so that what is left keeps no buffer of the head in memory.
+                    self.ahead = BytesMut::from(&*self.ahead);
                     return Ok(());
                 }
             }
         }
+        let why = "interim responses without end";
+        Error::e_explain(ErrorType::InvalidHTTPHeader, why)
     }
 
     async fn read_head(&mut self) -> Result<Box<ResponseHeader>> {

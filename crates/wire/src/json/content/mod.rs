@@ -58,6 +58,22 @@ const BESIDE: [&str; 5] = [
     "thinking",
 ];
 
+/// The roles of messages, of the specification and of other servers.
+const ROLES: [&str; 12] = [
+    "user",
+    "assistant",
+    "system",
+    "tool",
+    "developer",
+    "function",
+    "model",
+    "ipython",
+    "observation",
+    "critic",
+    "context",
+    "latest_reminder",
+];
+
 /// The strings of one content.
 pub struct ContentLiterals {
     /// Where the strings stand that a reader may take for text, each with its quotes, ascending.
@@ -102,11 +118,26 @@ pub(super) fn of_message<'a>(
             Walk::new(Standing::Main, each).value(member.value, Meaning::of(name))?;
         } else if let Some(name) = BESIDE.iter().find(is) {
             Walk::new(Standing::Aside, each).value(member.value, Meaning::of(name))?;
-        } else if !is_in_any_case(member.key, "role") {
+        } else if is_in_any_case(member.key, "role") {
+            of_role(member.value, each)?;
+        } else {
             of_other_member(&member, each)?;
         }
     }
     ControlFlow::Continue(())
+}
+
+/// A role that is none of the known words is text, read alone: templates of model servers print it.
+fn of_role<'a>(
+    role: View<'a>,
+    each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    match (role.text(), role.kind()) {
+        (None, Kind::Null) => ControlFlow::Continue(()),
+        (Some(word), _) if ROLES.contains(&&*word) => ControlFlow::Continue(()),
+        (Some(_), _) => each(Piece::Alone(role, Form::Name)),
+        (None, _) => each(Piece::Unreadable),
+    }
 }
 
 /// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and what
