@@ -270,10 +270,33 @@ fn the_arguments_of_a_tool_and_every_choice_are_judged() {
         let upstream = Upstream::raw(raw(&frames));
         let backend = Backend::start();
         let stack = sync(&upstream, ON).monitor(&backend).start();
-        let body = stack.call(&chat(HELLO_STREAM)).body;
+        let two_choices = HELLO_STREAM.replacen('{', r#"{"n":2,"#, 1);
+        let body = stack.call(&chat(&two_choices)).body;
         assert!(!contains(&body, b"ivan") && contains(&body, b"content_filter"));
         assert!(find(&body, DONE.as_bytes()).is_some_and(|at| at + DONE.len() == body.len()));
     }
+}
+
+#[test]
+fn more_choices_than_were_asked_for_are_no_verdict() {
+    // CONTRACT 13, 41: a client that asked for one joins the texts of all.
+    let frames = [delta(0, "ivan@exa"), delta(1, "mple.ru "), DONE.to_owned()];
+    let upstream = Upstream::raw(raw(&frames));
+    let backend = Backend::start();
+    let closed = format!("{ON}, on_backend_failure: closed");
+    let stack = sync(&upstream, &closed).monitor(&backend).start();
+    for n in ["", r#""n":1,"#, r#""n":null,"#, r#""n":"2","#] {
+        let request = HELLO_STREAM.replacen('{', &format!("{{{n}"), 1);
+        let body = stack.call(&chat(&request)).body;
+        assert!(!contains(&body, b"mple.ru"), "{n}");
+        assert!(contains(&body, b"on_backend_failure"), "{n}");
+    }
+    // What can be checked of them is, where the policy lets them pass.
+    let frames = [delta(1, "ivan@example.ru "), DONE.to_owned()];
+    let upstream = Upstream::raw(raw(&frames));
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let body = stack.call(&chat(HELLO_STREAM)).body;
+    assert!(!contains(&body, b"ivan") && contains(&body, b"content_filter"));
 }
 
 #[test]

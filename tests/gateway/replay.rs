@@ -23,10 +23,15 @@ const FULL: &str = r#"{"id":"c-1","object":"chat.completion","created":1,"model"
    "logprobs":null,"finish_reason":"tool_calls"}],
  "usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}"#;
 
+/// A call that asks for so many choices.
+fn asking_for_choices(n: usize) -> String {
+    HELLO_STREAM.replacen('{', &format!(r#"{{"n":{n},"#), 1)
+}
+
 fn asking_for_usage() -> String {
     HELLO_STREAM.replace(
         r#""stream":true"#,
-        r#""stream_options": {"include_usage": true},"stream":true"#,
+        r#""n":2,"stream_options": {"include_usage": true},"stream":true"#,
     )
 }
 
@@ -64,7 +69,8 @@ fn joined(events: &[Value]) -> Value {
 fn a_whole_answer_becomes_a_stream_with_everything_in_it() {
     let (upstream, backend) = (Upstream::json(200, FULL), Backend::start());
     let stack = sync(&upstream, ON).monitor(&backend).start();
-    let answer = stack.call(&chat(HELLO_STREAM).header("Accept-Encoding", "gzip"));
+    let request = asking_for_choices(2);
+    let answer = stack.call(&chat(&request).header("Accept-Encoding", "gzip"));
     let events = events(&answer);
     let expected = json!({
         "0": {"content": "one\ntwo", "finish_reason": "length",
@@ -83,7 +89,7 @@ fn a_whole_answer_becomes_a_stream_with_everything_in_it() {
     }
     assert_eq!(events[0]["choices"][0]["delta"]["role"], "assistant");
     let sent = upstream.last();
-    let rewritten = HELLO_STREAM.replace("true", "false");
+    let rewritten = request.replace("true", "false");
     assert_eq!(sent.body, rewritten.as_bytes());
     assert_eq!(sent.head.values("accept-encoding"), ["identity"]);
     let (_, post) = backend.await_exchange();
@@ -196,7 +202,7 @@ fn an_answer_of_very_many_choices_becomes_no_larger_stream_than_may_be_held() {
         .start();
     let series = r#"monitor_unreplayed_answers_total{reason="too_large"}"#;
     for (body, is_replayed) in bodies {
-        let answer = stack.call(&chat(HELLO_STREAM));
+        let answer = stack.call(&chat(asking_for_choices(1_000_000)));
         match is_replayed {
             // What is long comes once.
             true => {

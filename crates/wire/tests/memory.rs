@@ -73,7 +73,7 @@ fn readers_take_a_few_times_the_bytes_of_an_answer() {
         assert!(checked_answer(body.as_bytes()).is_some());
         assert!(answer_text(body.as_bytes()).is_some());
         assert!(answer_literals(body.as_bytes()).is_some());
-        let _ = replay(body.as_bytes(), true, limit);
+        let _ = replay(body.as_bytes(), true, u64::MAX, limit);
         let frame = format!("data: {body}\n\n");
         let _ = (read(frame.as_bytes()), read_known(frame.as_bytes()));
         let (mut parser, mut texts) = (Parser::new(limit), Accumulator::of_every_text(limit));

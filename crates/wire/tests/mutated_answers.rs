@@ -55,7 +55,10 @@ fn a_mutated_answer_is_checked_and_replayed_within_its_bounds() {
             assert!(breaks.all(|place| checked.text.as_bytes()[*place] == b'\n'));
         }
         let limit = dice.roll(2_000);
-        match (replay(&body, true, 1 << 20), replay(&body, true, limit)) {
+        match (
+            replay(&body, true, u64::MAX, 1 << 20),
+            replay(&body, true, u64::MAX, limit),
+        ) {
             (Ok(whole), Ok(stream)) => assert!(whole == stream && stream.len() <= limit),
             (Ok(whole), Err(error)) => {
                 assert!(whole.len() > limit && error == NotReplayed::TooLarge);

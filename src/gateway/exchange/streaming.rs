@@ -43,7 +43,7 @@ impl Streaming {
         };
         if policy.stream_in_sync == StreamInSync::HoldBack
             && chat.may_stream()
-            && let Some(filter) = HoldBack::new(snapshot, policy)
+            && let Some(filter) = HoldBack::new(snapshot, policy, chat.choices())
         {
             return Self {
                 handling: Some(StreamHandling::HeldBack),
@@ -71,6 +71,7 @@ impl Streaming {
                 filter: None,
                 replay: Some(Replay {
                     with_usage,
+                    choices: chat.choices(),
                     application,
                 }),
             };

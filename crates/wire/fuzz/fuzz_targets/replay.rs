@@ -14,8 +14,8 @@ fuzz_target!(|input: &[u8]| {
     let [limit, body @ ..] = input else { return };
     let limit = usize::from(*limit) * 64;
     for with_usage in [false, true] {
-        let whole = replay(body, with_usage, MOST);
-        match (&whole, replay(body, with_usage, limit)) {
+        let whole = replay(body, with_usage, u64::MAX, MOST);
+        match (&whole, replay(body, with_usage, u64::MAX, limit)) {
             (Ok(whole), Ok(stream)) => assert!(*whole == stream && stream.len() <= limit),
             (Ok(whole), Err(NotReplayed::TooLarge)) => assert!(whole.len() > limit),
             (Err(NotReplayed::Unreadable), Err(_)) => {}

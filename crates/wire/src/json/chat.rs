@@ -83,6 +83,11 @@ impl<'a> Chat<'a> {
         number.is_finite().then_some(number)
     }
 
+    /// How many choices are asked for (`n`): one without the member, and where it is no number.
+    pub fn choices(&self) -> u64 {
+        self.number("n").map_or(1, |n| n as u64).max(1)
+    }
+
     /// `metadata.request_id` when it is a string (§2.4). The last duplicates count.
     pub fn request_id(&self) -> Option<String> {
         let metadata = self.views("metadata").last()?;

@@ -26,12 +26,18 @@ pub enum NotReplayed {
 }
 
 /// The events of `completion`, `[DONE]` included. `with_usage` adds the event with the usage, as
-/// `stream_options.include_usage` asks for.
+/// `stream_options.include_usage` asks for. At most so many choices were asked for: a client that
+/// asked for one joins the texts of all.
 ///
 /// # Errors
 /// [`NotReplayed`] for a body that is no chat completion, for one in which a client of the events would join what was
 /// checked apart, and for one whose events have more than `limit` bytes.
-pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u8>, NotReplayed> {
+pub fn replay(
+    completion: &[u8],
+    with_usage: bool,
+    most: u64,
+    limit: usize,
+) -> Result<Vec<u8>, NotReplayed> {
     scan(completion).map_err(|_| NotReplayed::Unreadable)?;
     let body = completion.trim_ascii();
     let answer = Members::of(View::new(body, 0..body.len()))?;
@@ -46,7 +52,10 @@ pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u
         limit,
         out: Vec::with_capacity((completion.len() + 1024).min(limit)),
     };
-    require_different(choices, Choice::NAMES)?;
+    let indices = different_indices(choices, Choice::NAMES)?;
+    if indices.last().is_some_and(|last| *last >= most) {
+        return Err(NotReplayed::Unreadable);
+    }
     for (place, choice) in choices.elements().enumerate() {
         events.choice(place, Members::of(choice)?)?;
     }
@@ -58,9 +67,9 @@ pub fn replay(completion: &[u8], with_usage: bool, limit: usize) -> Result<Vec<u
     Ok(events.out)
 }
 
-/// Refuses elements of which two are one to a client of events, as it joins what comes under one index, and elements whose
-/// index or other `names` only some clients find.
-fn require_different(list: View<'_>, names: &[&str]) -> Result<(), NotReplayed> {
+/// The indices of elements, ascending. Refuses those of which two are one to a client of events, as it joins what comes
+/// under one index, and those whose index or other `names` only some clients find.
+fn different_indices(list: View<'_>, names: &[&str]) -> Result<Vec<u64>, NotReplayed> {
     let mut indices = Vec::new();
     for (place, element) in (0..).zip(list.elements()) {
         let own = Members::of(element)?.raw("index");
@@ -72,7 +81,7 @@ fn require_different(list: View<'_>, names: &[&str]) -> Result<(), NotReplayed> 
     }
     indices.sort_unstable();
     match indices.windows(2).all(|pair| pair[0] != pair[1]) {
-        true => Ok(()),
+        true => Ok(indices),
         false => Err(NotReplayed::Unreadable),
     }
 }
@@ -184,7 +193,7 @@ fn tool_calls(calls: View<'_>) -> Result<String, NotReplayed> {
     if calls.kind() != Kind::Array {
         return Err(NotReplayed::Unreadable);
     }
-    require_different(calls, ToolCall::NAMES)?;
+    different_indices(calls, ToolCall::NAMES)?;
     let mut placed = String::from("[");
     for (place, call) in calls.elements().enumerate() {
         let call = Members::of(call)?;

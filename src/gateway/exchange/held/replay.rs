@@ -14,6 +14,8 @@ use pingora_http::ResponseHeader;
 pub(crate) struct Replay {
     /// Whether the last event holds the usage, as `stream_options.include_usage` asks for.
     pub(crate) with_usage: bool,
+    /// How many choices the client asked for.
+    pub(crate) choices: u64,
     /// Of the call, for the log.
     pub(crate) application: Option<ApplicationId>,
 }
@@ -31,7 +33,7 @@ impl Replay {
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let events = heavy(capture::plain_bytes(head, body, limit), || {
             let plain = capture::decoded(head, body, limit).ok_or(NotReplayed::Unreadable)?;
-            sse::replay(&plain, self.with_usage, most)
+            sse::replay(&plain, self.with_usage, self.choices, most)
         });
         let reason = |error| match error {
             NotReplayed::Unreadable => UnreplayedReason::Unreadable,

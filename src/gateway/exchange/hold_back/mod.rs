@@ -41,6 +41,8 @@ pub(super) struct HoldBack {
     policy: Arc<Policy>,
     metrics: Arc<Metrics>,
     detectors: Detectors,
+    /// How many choices the client asked for.
+    choices: u64,
     frames: Frames,
     /// A frame has come.
     has_begun: bool,
@@ -62,9 +64,10 @@ impl HoldBack {
         &self.detectors
     }
 
-    /// None where this process has no detectors.
-    pub(super) fn new(snapshot: &Snapshot, policy: &Arc<Policy>) -> Option<Self> {
+    /// The filter of an answer with so many `choices`. None where this process has no detectors.
+    pub(super) fn new(snapshot: &Snapshot, policy: &Arc<Policy>, choices: u64) -> Option<Self> {
         Some(Self {
+            choices,
             detectors: Detectors {
                 inspector: snapshot.inspector.clone()?,
                 patterns: policy.local_patterns(),
@@ -87,6 +90,15 @@ impl HoldBack {
             true => read(frame.bytes),
             false => Reading::Unreadable,
         };
+        if let Reading::Said(said) = &reading
+            && said.choices.iter().any(|one| one.choice >= self.choices)
+        {
+            // A client that asked for one choice joins the texts of all.
+            self.report_unreadable("there are more choices than the call asks for");
+            if self.stop.is_some() {
+                return;
+            }
+        }
         let is_readable = match reading {
             Reading::Said(said) => self.pending.push(frame.bytes, said, &self.detectors),
             Reading::Unreadable => false,

@@ -78,6 +78,7 @@ fn held_back(on_backend_failure: OnBackendFailure) -> HoldBack {
         policy: Arc::new(policy),
         metrics: Arc::new(Metrics::new().unwrap()),
         detectors: detectors(Words),
+        choices: 3,
         frames: Frames::new(2000),
         has_begun: false,
         pending: PendingFrames::default(),

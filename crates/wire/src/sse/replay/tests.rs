@@ -9,7 +9,8 @@ const LIMIT: usize = 1 << 20;
 
 fn events(completion: &str, with_usage: bool) -> Vec<Value> {
     let stream =
-        String::from_utf8(replay(completion.as_bytes(), with_usage, LIMIT).unwrap()).unwrap();
+        String::from_utf8(replay(completion.as_bytes(), with_usage, u64::MAX, LIMIT).unwrap())
+            .unwrap();
     let stream = stream.strip_suffix("data: [DONE]\n\n").unwrap();
     let frames = stream.split_terminator("\n\n");
     let data = frames.map(|frame| frame.strip_prefix("data: ").unwrap());
@@ -80,7 +81,7 @@ fn what_is_replayed_says_what_the_completion_says() {
         r#"{"choices":[{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":"{\"x\":1}"}},{"function":{"name":"g","arguments":""}}]}}]}"#,
         r#"{"choices":[{"message":{"refusal":"no"}}],"choices":[{"message":{"content":"last"}}]}"#,
     ] {
-        let stream = replay(completion.as_bytes(), true, LIMIT).unwrap();
+        let stream = replay(completion.as_bytes(), true, u64::MAX, LIMIT).unwrap();
         let (mut parser, mut said) = (Parser::new(4096), Accumulator::new(4096));
         parser.push(&stream, |event| said.push(event.data));
         let whole = crate::json::answer_text(completion.as_bytes())
@@ -110,7 +111,7 @@ fn what_is_no_completion_is_not_replayed() {
         r#"{"choices":[{"message":"x"}]}"#,
         r#"{"choices":[{"message":{"tool_calls":{}}}]}"#,
     ] {
-        let replayed = replay(body.as_bytes(), true, LIMIT);
+        let replayed = replay(body.as_bytes(), true, u64::MAX, LIMIT);
         assert_eq!(replayed, Err(NotReplayed::Unreadable), "{body}");
     }
 }
@@ -135,7 +136,7 @@ fn what_a_client_of_events_would_join_is_not_replayed() {
     ] {
         let choices = format!(r#"{{"choices":[{{{first}}},{{{second}}}]}}"#);
         for body in [choices, calls(&format!("{{{first}}},{{{second}}}"))] {
-            let replayed = replay(body.as_bytes(), false, LIMIT);
+            let replayed = replay(body.as_bytes(), false, u64::MAX, LIMIT);
             assert_eq!(replayed.is_ok(), is_replayed, "{body}: {replayed:?}");
         }
     }
@@ -145,7 +146,7 @@ fn what_a_client_of_events_would_join_is_not_replayed() {
         r#"{"message":{"tool_calls":[{"index":0,"Function":{"arguments":"a"}}]}}"#,
     ] {
         let body = format!(r#"{{"choices":[{choice}]}}"#);
-        let replayed = replay(body.as_bytes(), false, LIMIT);
+        let replayed = replay(body.as_bytes(), false, u64::MAX, LIMIT);
         assert_eq!(replayed, Err(NotReplayed::Unreadable), "{body}");
     }
 }
@@ -153,15 +154,18 @@ fn what_a_client_of_events_would_join_is_not_replayed() {
 #[test]
 fn events_over_the_limit_are_none() {
     let body = br#"{"id":"c-1","choices":[{"message":{"content":"a"}}],"usage":{"x":1}}"#;
-    let length = replay(body, true, LIMIT).unwrap().len();
-    assert!(replay(body, true, length).is_ok());
+    let length = replay(body, true, u64::MAX, LIMIT).unwrap().len();
+    assert!(replay(body, true, u64::MAX, length).is_ok());
     for limit in [0, 5, length - 1] {
-        assert_eq!(replay(body, true, limit), Err(NotReplayed::TooLarge));
+        assert_eq!(
+            replay(body, true, u64::MAX, limit),
+            Err(NotReplayed::TooLarge)
+        );
     }
     let many = format!(r#"{{"choices":[{{}}{}]}}"#, ",{}".repeat(10_000));
     let limit = many.len() * 10;
     assert_eq!(
-        replay(many.as_bytes(), false, limit),
+        replay(many.as_bytes(), false, u64::MAX, limit),
         Err(NotReplayed::TooLarge)
     );
 }
@@ -185,4 +189,21 @@ fn only_short_members_come_in_every_event() {
     // Of two the last, as most readers take it.
     let twice = r#"{"id":"a","id":"b","choices":[{}]}"#;
     assert_eq!(events(twice, false)[1]["id"], "b");
+}
+
+#[test]
+fn choices_that_were_not_asked_for_are_not_replayed() {
+    let choice = |index: u64| format!(r#"{{"index":{index},"message":{{"content":"a"}}}}"#);
+    for (indices, choices, expected) in [
+        (&[0][..], 1, true),
+        (&[0, 1], 1, false),
+        (&[1], 1, false),
+        (&[1, 0], 2, true),
+        (&[0, 2], 2, false),
+    ] {
+        let listed: Vec<_> = indices.iter().map(|index| choice(*index)).collect();
+        let body = format!(r#"{{"choices":[{}]}}"#, listed.join(","));
+        let replayed = replay(body.as_bytes(), false, choices, LIMIT);
+        assert_eq!(replayed.is_ok(), expected, "{body} {choices}");
+    }
 }
