@@ -20,7 +20,7 @@ use monitor_model::{ErrorType, Stage};
 use monitor_wire::sse;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::ResponseHeader;
+use pingora_http::{RequestHeader, ResponseHeader};
 use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 use tokio::time::{Sleep, sleep};
@@ -79,10 +79,25 @@ pub(super) async fn response_body(
         last_sent: Instant::now(),
     };
     let end = match relay.session.write_response_header(head).await {
-        Ok(()) => relay.body().await,
+        Ok(()) => {
+            if layout.event_stream {
+                free_request_head(relay.session)?;
+            }
+            relay.body().await
+        }
         Err(_) => End::ClientGone,
     };
     relay.close(end, answer.registration).await
+}
+
+/// A stream may take minutes, and nobody reads the client's headers any more.
+fn free_request_head(session: &mut ServerSession) -> Result<()> {
+    let head = session.req_header();
+    let (method, version) = (head.method.clone(), head.version);
+    let mut empty = RequestHeader::build(method, b"/", Some(0))?;
+    empty.set_version(version);
+    *session.req_header_mut() = empty;
+    Ok(())
 }
 
 /// The capture for the record and the trace.
