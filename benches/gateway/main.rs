@@ -1,5 +1,7 @@
 //! The gateway against a bare pingora pass-through, by turns in the same run.
 //!
+//! nginx and HAProxy take turns too where they are installed, and have columns.
+//!
 //! `cargo bench --bench gateway [-- quick|full] [CASE…]` starts, on free loopback ports and each in
 //! its own process, a mock upstream, a proxy and a closed-loop load; proxies run on CPU 0, the rest
 //! on CPU 1. It prints one table: CPU per call from /proc (all threads of the proxy), latency,
@@ -9,7 +11,8 @@
 //! the gateway's column, beside `monitor all` in asynchronous mode; `held` is silent streams; `body` one large
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
-//! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
+//! telemetry over HTTP to a mock that takes records one by one or in batches, also with larger bodies and a stream
+//! (`spool-batch-32k`, `-1m`, `-sse`); `backlog` and
 //! `backlog-batch` what an outage left, delivered afterwards; `spool-encrypted` and `backlog-encrypted` are the same
 //! in batches with `spool.encryption`. `disk` is what `monitor all` writes to the disk
 //! at 400 calls a second, in the gateway's column. `instructions`, `instructions-32k` and `instructions-1m`, which run only by
@@ -114,7 +117,14 @@ fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> R
     match case.work {
         Work::HoldBack => return cases::hold_back(case, &choice.scale, world, table),
         Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
-        Work::Spool(subject) => return spool::measure(case, subject, &choice.scale, world, table),
+        Work::Spool {
+            subject,
+            request_bytes,
+            answer,
+        } => {
+            let sizes = (request_bytes, answer);
+            return spool::measure(case, subject, sizes, &choice.scale, world, table);
+        }
         Work::Backlog(subject) => {
             return spool::backlog(case, subject, &choice.scale, world, table);
         }

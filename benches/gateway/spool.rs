@@ -21,10 +21,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the first record may take to be delivered once the backend is there.
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
 
-/// One round of a case whose subject is `subject`: CPU until the last record is delivered, latency.
+/// One round of a case whose subject is `subject`, with a request of so many bytes and this answer: CPU until the last record is delivered, latency.
 pub(crate) fn measure(
     case: &Case,
     subject: Target,
+    (request_bytes, answer): (usize, Answer),
     scale: &Scale,
     world: &World,
     table: &mut Table,
@@ -33,7 +34,8 @@ pub(crate) fn measure(
     for (target, column) in [(Target::Bare, Target::Bare), (subject, Target::Gateway)] {
         let running = Running::start(target, world)?;
         let plan = Plan {
-            answer: Answer::Json1k,
+            request_bytes,
+            answer,
             ..looped(running.address, scale)
         };
         let (findings, _) = run_loop(plan, world, &running)?;

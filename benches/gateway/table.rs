@@ -1,4 +1,5 @@
-//! The one table the bench prints: medians over the rounds, ratios to the bare proxy, goals.
+//! The one table the bench prints: medians over the rounds, ratios to the bare proxy of the medians and of the smallest
+//! figures, goals.
 
 use super::cases::Case;
 use super::target::Target;
@@ -85,7 +86,7 @@ impl Measure {
             Self::CheckP50 => Some((value, 300.0)),
             Self::CheckP99 => Some((value, 2000.0)),
             Self::AroundP50 => Some((value, 200.0)),
-            Self::StreamsMib => Some((value, 48.0)),
+            Self::StreamKib => Some((value, 24.0)),
             Self::BodyFactor => Some((value, 2.0)),
             Self::TelemetryP50 => Some((value, 50.0)),
             Self::Delivered => Some((value, 5_000.0)),
@@ -93,7 +94,7 @@ impl Measure {
             Self::DiskKib => Some((value, 15.0)),
             Self::P50
             | Self::P99
-            | Self::StreamKib
+            | Self::StreamsMib
             | Self::Rate
             | Self::BackendP50
             | Self::Switches
@@ -138,8 +139,8 @@ impl Table {
     /// The table as markdown. Goals are compared only where the figures mean something.
     pub(crate) fn render(&self, judge: bool) -> String {
         let mut text = String::from(
-            "| case | measure | bare | gateway | ratio | goal | all ÷ bare |\n\
-             |---|---|---:|---:|---:|---|---:|\n",
+            "| case | measure | bare | nginx | HAProxy | gateway | ratio | of minima | goal | all ÷ bare |\n\
+             |---|---|---:|---:|---:|---:|---:|---:|---|---:|\n",
         );
         for row in &self.rows {
             text.push_str(&row.render(judge));
@@ -150,8 +151,10 @@ impl Table {
 
 impl Row {
     fn render(&self, judge: bool) -> String {
-        let [bare, gateway, all] = self.samples.each_ref().map(|samples| median(samples));
+        let medians = self.samples.each_ref().map(|samples| median(samples));
+        let [bare, gateway, all, nginx, haproxy] = medians;
         let ratio = gateway / bare;
+        let of_minima = smallest(&self.samples[1]) / smallest(&self.samples[0]);
         let decimals = if self.measure == Measure::BodyFactor {
             2
         } else {
@@ -168,12 +171,15 @@ impl Row {
             None => String::new(),
         };
         format!(
-            "| {} | {} | {} | {} | {} | {goal} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {goal} | {} |\n",
             self.case.name,
             self.measure.title(),
             figure(bare, decimals),
+            figure(nginx, decimals),
+            figure(haproxy, decimals),
             figure(gateway, decimals),
             figure(ratio, 2),
+            figure(of_minima, 2),
             figure(all / bare, 2),
         )
     }
@@ -188,6 +194,11 @@ fn median(samples: &[f64]) -> f64 {
         count if count % 2 == 1 => sorted[count / 2],
         count => (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0,
     }
+}
+
+/// NaN without samples.
+fn smallest(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::NAN, f64::min)
 }
 
 fn figure(value: f64, decimals: usize) -> String {

@@ -30,6 +30,10 @@ pub(crate) enum Target {
     Gateway,
     /// `monitor all`: every call analyzed and stored, in process and asynchronously.
     All,
+    /// nginx with the settings for streams of docs/networks.md and one process.
+    Nginx,
+    /// HAProxy with one thread.
+    HaProxy,
     /// `monitor all` in sync mode: every prompt awaited, in process.
     SyncAll,
     /// `monitor all` in sync mode that holds streams back: every prompt awaited, every stream checked.
@@ -49,13 +53,36 @@ const APPLICATION: &str = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8e";
 
 impl Target {
     /// Those with a column of their own, in the order they take turns.
-    pub(crate) const ALL: [Self; 3] = [Self::Bare, Self::Gateway, Self::All];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Bare,
+        Self::Gateway,
+        Self::All,
+        Self::Nginx,
+        Self::HaProxy,
+    ];
+
+    /// Whether the program is there; ours always is.
+    pub(crate) fn is_installed(self) -> bool {
+        self.foreign()
+            .is_none_or(|program| Path::new(program).exists())
+    }
+
+    /// The program, where it is none of ours.
+    fn foreign(self) -> Option<&'static str> {
+        match self {
+            Self::Nginx => Some("/usr/sbin/nginx"),
+            Self::HaProxy => Some("/usr/sbin/haproxy"),
+            _ => None,
+        }
+    }
 
     fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare",
             Self::Gateway => "gateway",
             Self::All => "all",
+            Self::Nginx => "nginx",
+            Self::HaProxy => "haproxy",
             Self::SyncAll => "sync-all",
             Self::HoldBack => "hold-back",
             Self::SyncHttp => "sync-http",
@@ -117,6 +144,8 @@ impl Running {
         let [address, operations, analysis] = free_addresses()?;
         let called = match target {
             Target::Bare => bare(address, world),
+            Target::Nginx => nginx(address, world, folder.path())?,
+            Target::HaProxy => haproxy(address, world, folder.path())?,
             _ => product(target, folder.path())?,
         };
         let (program, arguments) = match is_counted {
@@ -147,7 +176,13 @@ impl Running {
             process.wait_for(analysis)?;
             look_for_patterns(analysis).context("setting the rules")?;
         }
-        let has_backend = !matches!(target, Target::Bare | Target::Gateway);
+        let without = [
+            Target::Bare,
+            Target::Gateway,
+            Target::Nginx,
+            Target::HaProxy,
+        ];
+        let has_backend = !without.contains(&target);
         let operations = has_backend.then_some(operations);
         Ok(Self {
             process,
@@ -246,6 +281,43 @@ fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {
         &world.mock.to_string(),
     ];
     (world.bench.clone(), role.map(str::to_owned).to_vec())
+}
+
+/// One process, and nothing collected: a stream passes at once.
+fn nginx(address: SocketAddr, world: &World, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
+    let path = folder.join("nginx.conf");
+    let (mock, folder) = (world.mock, folder.display());
+    let text = format!(
+        "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nerror_log stderr crit;\n\
+         events {{ worker_connections 8192; }}\n\
+         http {{\n  access_log off;\n  client_body_temp_path {folder}/body;\n  proxy_temp_path {folder}/proxy;\n  \
+         fastcgi_temp_path {folder}/f;\n  uwsgi_temp_path {folder}/u;\n  scgi_temp_path {folder}/s;\n  \
+         keepalive_requests 1000000000;\n  client_max_body_size 0;\n  client_body_buffer_size 2m;\n  \
+         upstream mock {{ server {mock}; keepalive 4096; keepalive_requests 1000000000; }}\n  \
+         server {{\n    listen {address};\n    location / {{\n      proxy_pass http://mock;\n      \
+         proxy_http_version 1.1;\n      proxy_set_header Connection \"\";\n      proxy_buffering off;\n      \
+         proxy_read_timeout 600s;\n    }}\n  }}\n}}\n"
+    );
+    std::fs::write(&path, text)?;
+    let arguments = ["-c", &path.to_string_lossy(), "-p", &folder.to_string()];
+    let program = Target::Nginx.foreign().context("its program")?;
+    Ok((program.into(), arguments.map(str::to_owned).to_vec()))
+}
+
+fn haproxy(address: SocketAddr, world: &World, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
+    let path = folder.join("haproxy.cfg");
+    let mock = world.mock;
+    let text = format!(
+        "global\n  nbthread 1\n  maxconn 8192\n\
+         defaults\n  mode http\n  timeout connect 10s\n  timeout client 600s\n  timeout server 600s\n  \
+         http-reuse always\n\
+         frontend clients\n  bind {address}\n  default_backend mock\n\
+         backend mock\n  server mock {mock}\n"
+    );
+    std::fs::write(&path, text)?;
+    let arguments = ["-db", "-q", "-f", &path.to_string_lossy()];
+    let program = Target::HaProxy.foreign().context("its program")?;
+    Ok((program.into(), arguments.map(str::to_owned).to_vec()))
 }
 
 fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
