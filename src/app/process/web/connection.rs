@@ -80,6 +80,8 @@ pub(super) struct WebConnection {
     /// A trusted proxy brings requests of many clients.
     is_proxied: bool,
     has_unread_body: AtomicBool,
+    /// Lines came behind the last chunk of the body.
+    has_trailers: AtomicBool,
     /// The answer has been handed over whole; its memory is released once it is written.
     answer_has_ended: AtomicBool,
     /// An answer has begun and is not written yet.
@@ -108,6 +110,7 @@ impl WebConnection {
             share: Mutex::new(share),
             is_proxied: proxy.is_some(),
             has_unread_body: AtomicBool::new(false),
+            has_trailers: AtomicBool::new(false),
             answer_has_ended: AtomicBool::new(false),
             is_answering: AtomicBool::new(false),
             was_written: Notify::new(),
@@ -143,6 +146,7 @@ impl WebConnection {
     pub(super) fn begin(&self, has_body: bool) {
         self.answer_has_ended.store(false, Ordering::Relaxed);
         self.has_unread_body.store(has_body, Ordering::Relaxed);
+        self.has_trailers.store(false, Ordering::Relaxed);
         self.share().release();
     }
 
@@ -152,6 +156,16 @@ impl WebConnection {
 
     pub(super) fn has_unread_body(&self) -> bool {
         self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn trailers_came(&self) {
+        self.has_trailers.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is certain where a chunked body ends: hyper takes everything up to an empty line for trailers, also
+    /// a request behind a bare line feed, which other servers read as the next one.
+    pub(super) fn has_certain_end(&self) -> bool {
+        !self.has_unread_body() && !self.has_trailers.load(Ordering::Relaxed)
     }
 
     pub(super) fn answer_begins(&self) {

@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, TRANSFER_ENCODING};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use connection::WebConnection;
@@ -149,8 +149,7 @@ impl CountedApp {
                 let mut response: Response = next.run(request).await;
                 response.extensions_mut().insert(route);
                 if counted.0.is_handed_over() {
-                    let close = HeaderValue::from_static("close");
-                    response.headers_mut().insert(CONNECTION, close);
+                    close_behind(&mut response);
                 }
                 drop(counted);
                 response
@@ -311,6 +310,7 @@ async fn answer(
     connection.written().await;
     let memory = BodyMemory(connection.clone());
     request.extensions_mut().insert(memory.clone());
+    let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
     let request = request.map(|body| RequestBody::new(body, connection.clone()));
     let mut response: Response = router.call(request).await?;
     // The handler has dropped the request, and what is counted next is the answer.
@@ -326,7 +326,16 @@ async fn answer(
         let metrics = &connection.limits.metrics;
         metrics.analysis.answered(route, response.status().as_str());
     }
+    if is_chunked && !connection.has_certain_end() {
+        close_behind(&mut response);
+    }
     Ok(response.map(|body| AnswerBody::new(body, connection)))
+}
+
+/// The answer is the last one of its connection.
+fn close_behind(response: &mut Response) {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
 }
 
 /// The peer of a connection, and whether the connection is encrypted.

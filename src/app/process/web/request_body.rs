@@ -49,6 +49,9 @@ impl RequestBody {
     }
 
     fn accept(&mut self, frame: Frame<Bytes>, cx: &mut Context<'_>) -> Poll<Piece> {
+        if frame.is_trailers() {
+            self.connection.trailers_came();
+        }
         let bytes = frame.data_ref().map_or(0, Bytes::len);
         let waited = self.silence.take().map_or(Duration::ZERO, Silence::ended);
         if !self.pace.keeps_up(waited, bytes) {
