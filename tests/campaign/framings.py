@@ -2,7 +2,7 @@
 """Second readers of the gateway's HTTP/1: generated framings, each read by the gateway and by nginx, HAProxy,
 Node.js and Python's h11.
 
-    tests/campaign/framings.py --monitor PROGRAM [--cases 10000] [--seed 1] [--show 10]
+    tests/campaign/framings.py --monitor PROGRAM [--port gateway|analysis] [--cases 10000] [--seed 1] [--show 10]
 
 Needs h11, nginx, haproxy and node. Three questions, each asked of every case; the goal of each is 0:
 
@@ -11,30 +11,73 @@ Needs h11, nginx, haproxy and node. Three questions, each asked of every case; t
 2. Behind: does a model server that is one of the others see the requests that the gateway judged?
 3. Before: where nginx or HAProxy forwards to the gateway, is there a request behind it that did not come
    through them?
+
+With `--port analysis` the port of the analysis API is read instead. It forwards nothing, and its answers name no
+request, but the paths asked for have an answer each. So the first question is which requests it reads, in which
+order; the second is not asked; the third is whether nginx or HAProxy before it get the answers to what they read.
 All of it on loopback."""
 
 import argparse
 import asyncio
 import collections
+import difflib
+import json
 import pathlib
+import re
 import sys
 
-from framings_generate import cases
+from framings_generate import ANALYSIS, GATEWAY, cases
 from framings_readers import Readers, free_port, h11_reader
 
-SIDE_BY_SIDE = ["nginx", "haproxy", "node", "h11"]
 AT_ONCE = 64
 # A server that has said nothing for so long waits for more. A difference that rests on it is looked at again
 # with the second, alone.
 SILENCE, LONG_SILENCE = 0.4, 3.0
 OPEN, CLOSED = "waits", "closed"
 REFUSED = "refused"
+# The paths of the analysis API that a case's requests are answered with, but for the first.
+OTHERS = ["sessions", "statistics", "applications"]
 
 Reading = collections.namedtuple("Reading", ["requests", "end"])
 
 
-async def one_response(reader):
-    """The line of one answer, REFUSED for another status, None at the end."""
+def line_of(status, body):
+    """The line with which a reader names a request."""
+    return body.decode("latin-1") if status == b"200" else REFUSED
+
+
+def name_of_line(status, body):
+    """The request that a reader's line names, by its path alone: "first" or another that no analysis API knows."""
+    text = line_of(status, body)
+    return text if text == REFUSED else named(text.split(" | ")[1])
+
+
+def name_of_answer(status, body):
+    """The request that the analysis API answers. An answer that is not its own is that of a parser; and it refuses a
+    body that is announced as too large, or that ends within its framing."""
+    try:
+        error = json.loads(body)["error"]["message"] if status != b"200" else ""
+    except (ValueError, KeyError, TypeError):
+        return REFUSED
+    return REFUSED if status == b"413" or "incomplete" in error else named(error)
+
+
+def named(text):
+    """The path in a text that another one of those asked for is meant by; a byte of it may be odd."""
+    words = re.findall(r"/([^/?# ]+)", text)
+    close = [word for word in words for word in difflib.get_close_matches(word, OTHERS, 1, 0.75)]
+    return f"/{close[0].removesuffix('s')}" if close else "first"
+
+
+class Side:
+    """A server that reads, and how its answers name the requests."""
+
+    def __init__(self, port, name=line_of):
+        self.port, self.name = port, name
+
+
+async def one_response(reader, name):
+    """What one answer names."""
     while True:
         head = await reader.readuntil(b"\r\n\r\n")
         status, *fields = head.split(b"\r\n")
@@ -52,17 +95,17 @@ async def one_response(reader):
         body = await reader.readexactly(int(fields[b"content-length"]))
     else:
         body = await reader.read()
-    return body.decode("latin-1") if b" 200" in status[:13] else REFUSED
+    return name(status.split(b" ")[1], body)
 
 
-async def read_by(port, bytes_, silence):
-    """What the server at a port reads of a case."""
+async def read_by(side, bytes_, silence):
+    """What a server reads of a case."""
     requests = []
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", side.port)
     try:
         writer.write(bytes_)
         while True:
-            requests.append(await asyncio.wait_for(one_response(reader), silence))
+            requests.append(await asyncio.wait_for(one_response(reader, side.name), silence))
     except asyncio.TimeoutError:
         return Reading(requests, OPEN)
     except (asyncio.IncompleteReadError, ConnectionError, IndexError, ValueError):
@@ -71,13 +114,13 @@ async def read_by(port, bytes_, silence):
         writer.close()
 
 
-async def read_all(port, of, silence=SILENCE, at_once=AT_ONCE):
+async def read_all(side, of, silence=SILENCE, at_once=AT_ONCE):
     """The readings of all cases, by number."""
     places, readings = asyncio.Semaphore(at_once), {}
 
     async def read(number, bytes_):
         async with places:
-            readings[number] = await read_by(port, bytes_, silence)
+            readings[number] = await read_by(side, bytes_, silence)
 
     await asyncio.gather(*(read(number, bytes_) for number, bytes_ in of.items()))
     return readings
@@ -85,7 +128,7 @@ async def read_all(port, of, silence=SILENCE, at_once=AT_ONCE):
 
 def without_front(request):
     """What counts of a request: whether a target keeps its scheme, host and fragment is no question of framing."""
-    if request == REFUSED:
+    if " | " not in request:
         return request
     method, target, *rest, _ = request.split(" | ")
     path = target.removeprefix("http://a.test").partition("#")[0]
@@ -123,56 +166,91 @@ def before(ours, theirs):
     return "same" if all(marked) else "DIFFERS"
 
 
-async def ask(name, judge, ours, port, of, show):
-    """One row of the table; gives the number of differences that a second, slower look confirms."""
-    theirs = await read_all(port, of)
-    verdicts = {number: judge(ours[number], theirs[number]) for number in of}
-    doubtful = [number for number, verdict in verdicts.items() if verdict == "DIFFERS"]
-    for number in doubtful:
-        one = {number: of[number]}
-        ours_again = (await read_all(ask.gateway, one, LONG_SILENCE, 1))[number]
-        again = (await read_all(port, one, LONG_SILENCE, 1))[number]
-        verdicts[number] = judge(ours_again, again)
-        if verdicts[number] == "DIFFERS" and show > 0:
-            show -= 1
-            print(f"\n{name}, case {number}: {of[number]!r}\n  gateway: {ours_again}\n  {name}: {again}\n")
-    count = collections.Counter(verdicts.values())
-    columns = [count["same"], count["we refuse"], count["they refuse"], count["DIFFERS"]]
-    print(f"{name:28}" + "".join(f"{column:>13}" for column in columns), flush=True)
-    return count["DIFFERS"]
+def behind(front, both):
+    """As `compare`; a front may also pass on a refusal while it waits for the rest of a body."""
+    waits = both.end == OPEN and both.requests == [*front.requests, REFUSED]
+    return "they refuse" if waits else compare(front, both)
+
+
+class Table:
+    """Prints one row for each question, and counts the differences that a second, slower look confirms."""
+
+    def __init__(self, of, show):
+        self.of, self.show, self.found = of, show, 0
+
+    def begin(self, text):
+        print(text)
+        print(" " * 32 + "".join(f"{title:>13}" for title in ["same", "we refuse", "they refuse", "DIFFERS"]))
+
+    async def row(self, title, judge, ours, theirs):
+        """`ours` are the readings that were made already, and their side."""
+        side, readings = ours
+        others = await read_all(theirs, self.of)
+        verdicts = {number: judge(readings[number], others[number]) for number in self.of}
+        show = self.show
+        for number in [number for number, verdict in verdicts.items() if verdict == "DIFFERS"]:
+            one = {number: self.of[number]}
+            ours_again = (await read_all(side, one, LONG_SILENCE, 1))[number]
+            again = (await read_all(theirs, one, LONG_SILENCE, 1))[number]
+            verdicts[number] = judge(ours_again, again)
+            if verdicts[number] == "DIFFERS" and show > 0:
+                show -= 1
+                print(f"\n{title}, case {number}: {self.of[number]!r}\n  one: {ours_again}\n  other: {again}\n")
+        count = collections.Counter(verdicts.values())
+        columns = [count["same"], count["we refuse"], count["they refuse"], count["DIFFERS"]]
+        print(f"{title:32}" + "".join(f"{column:>13}" for column in columns), flush=True)
+        self.found += count["DIFFERS"]
+
+
+async def gateway_rows(table, readers, alone):
+    wait = asyncio.to_thread
+    side = Side(await wait(readers.gateway, alone["h11"]))
+    ours = (side, await read_all(side, table.of))
+    served = sum(request != REFUSED for reading in ours[1].values() for request in reading.requests)
+    firsts = sum("-first" in reading.requests[0] for reading in ours[1].values() if reading.requests)
+    table.begin(f"the gateway served {served} requests, the odd one in {firsts}")
+    for name, port in alone.items():
+        await table.row(name, compare, ours, Side(port))
+    for name in ["nginx", "haproxy"]:
+        front = await wait(getattr(readers, name), side.port)
+        await table.row(f"{name} before the gateway", before, ours, Side(front))
+    for name in ["nginx", "haproxy", "node"]:
+        port = await wait(readers.gateway, alone[name])
+        await table.row(f"{name} behind the gateway", compare, ours, Side(port))
+
+
+async def analysis_rows(table, readers, alone):
+    wait = asyncio.to_thread
+    side = Side(await wait(readers.analysis), name_of_answer)
+    ours = (side, await read_all(side, table.of))
+    served = collections.Counter(request for reading in ours[1].values() for request in reading.requests)
+    table.begin(f"the analysis API read {dict(sorted(served.items()))}")
+    for name, port in alone.items():
+        await table.row(name, compare, ours, Side(port, name_of_line))
+    for name in ["nginx", "haproxy"]:
+        itself = Side(alone[name], name_of_line)
+        front = Side(await wait(getattr(readers, name), side.port), name_of_answer)
+        await table.row(f"{name} before the analysis API", behind, (itself, await read_all(itself, table.of)), front)
 
 
 async def campaign(arguments):
-    of = cases(arguments.seed, arguments.cases)
+    port, rows = {"gateway": (GATEWAY, gateway_rows), "analysis": (ANALYSIS, analysis_rows)}[arguments.port]
+    table = Table(cases(arguments.seed, arguments.cases, port), arguments.show)
     readers = Readers(arguments.monitor.resolve())
     h11_port = free_port()
     server = await asyncio.start_server(h11_reader, "127.0.0.1", h11_port, backlog=4096)
     wait = asyncio.to_thread
     try:
-        node = await wait(readers.node)
         alone = {
             "nginx": await wait(readers.nginx, h11_port),
             "haproxy": await wait(readers.haproxy, h11_port),
-            "node": node,
+            "node": await wait(readers.node),
             "h11": h11_port,
         }
-        gateway = ask.gateway = await wait(readers.gateway, h11_port)
-        ours = await read_all(gateway, of)
-        served = sum(request != REFUSED for reading in ours.values() for request in reading.requests)
-        firsts = sum("-first" in reading.requests[0] for reading in ours.values() if reading.requests)
-        print(f"{len(of)} framings of seed {arguments.seed}; the gateway served {served} requests, the odd one in {firsts}")
-        print(" " * 28 + "".join(f"{title:>13}" for title in ["same", "we refuse", "they refuse", "DIFFERS"]))
-        found = 0
-        for name, port in alone.items():
-            found += await ask(name, compare, ours, port, of, arguments.show)
-        for name in ["nginx", "haproxy"]:
-            front = await wait(getattr(readers, name), gateway)
-            found += await ask(f"{name} before the gateway", before, ours, front, of, arguments.show)
-        for name in ["nginx", "haproxy", "node"]:
-            port = await wait(readers.gateway, alone[name])
-            found += await ask(f"{name} behind the gateway", compare, ours, port, of, arguments.show)
-        print(f"{found} read differently")
-        return found
+        print(f"{len(table.of)} framings of seed {arguments.seed}")
+        await rows(table, readers, alone)
+        print(f"{table.found} read differently")
+        return table.found
     finally:
         readers.close()
         server.close()
@@ -181,6 +259,7 @@ async def campaign(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--monitor", type=pathlib.Path, required=True)
+    parser.add_argument("--port", choices=["gateway", "analysis"], default="gateway")
     parser.add_argument("--cases", type=int, default=10_000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--show", type=int, default=10, help="how many differences of a row are printed in full")

@@ -2,19 +2,30 @@
 
 A case is what a client writes on one connection: a first request whose framing is odd in one to three ways,
 often with a request hidden in its body, and two plain requests behind it, the last of which asks for the end
-of the connection. Every request names its case, so that a request out of place is told from the right one."""
+of the connection. Every request names its case, so that a request out of place is told from the right one. What
+is asked for depends on the port: calls of models of the gateway, or what the analysis API answers."""
 
+import collections
 import random
 
 KEY = "key-of-the-campaign"
 LENGTH, CODING = b"Content-Length", b"Transfer-Encoding"
 
+# The path of each request of a case, and the header lines that have a server read the body of the first.
+Port = collections.namedtuple("Port", ["first", "hidden", "second", "third", "lines"])
+GATEWAY = Port("/v1/embeddings", *["/v1/models"] * 3, [f"X-Monitor-Api-Key: {KEY}"])
+# Paths that are wrong by a letter: the answer names the path that is meant, so each has an answer of its own.
+ANALYSIS = Port(
+    "/process_request", "/session", "/statistic", "/application",
+    [f"Authorization: Bearer {KEY}", "Content-Type: application/json"],
+)
 
-def plain(case, name, last=False):
+
+def plain(port, case, name, last=False):
     """A request that no server can misread."""
-    end = b"Connection: close\r\n" if last else b""
-    line = f"GET /v1/models?c={case}-{name} HTTP/1.1\r\nHost: a.test\r\nX-Monitor-Api-Key: {KEY}\r\n"
-    return line.encode() + end + b"\r\n"
+    lines = [f"GET {getattr(port, name)}?c={case}-{name} HTTP/1.1", "Host: a.test", port.lines[0]]
+    lines += ["Connection: close"] if last else []
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 def lengths(n):
@@ -145,29 +156,29 @@ def framing(chooser, body):
     return [line() for line in lines[shape]], wire
 
 
-def case(seed, number):
+def case(seed, number, port):
     """The bytes of one case."""
     chooser = Chooser(f"{seed}/{number}")
-    pick, hidden = chooser.pick, plain(number, "hidden")
+    pick, hidden = chooser.pick, plain(port, number, "hidden")
     bodies = [hidden, hidden, b'{"a":1}', b"x" * 9 + b"\r\n" + hidden, b"0\r\n\r\n" + hidden, b"5\r\nhello\r\n0\r\n\r\n", b""]
     lines, wire = framing(chooser, chooser.any(bodies))
     lines += [chooser.any(ASIDE) for _ in range(2) if chooser.is_odd()]
     chooser.random.shuffle(lines)
-    target = b"/v1/embeddings?c=%d-first" % number
-    target = pick([target, b"http://a.test" + target, target + b"#a", target + b" x", b"*", target.replace(b"/v1", b"//v1")])
+    target = f"{port.first}?c={number}-first".encode()
+    target = pick([target, b"http://a.test" + target, target + b"#a", target + b" x", b"*", b"/" + target])
     head = [pick(METHODS) + pick(SPACES) + target + pick(SPACES) + pick(VERSIONS)]
-    head += [b"Host: a.test", b"X-Monitor-Api-Key: " + KEY.encode()] + lines
+    head += [b"Host: a.test"] + [line.encode() for line in port.lines] + lines
     first = pick(STARTS) + b"".join(line + pick(ENDS) for line in head) + pick(LAST) + wire
     while chooser.is_odd():
         first = mutated(chooser, first)
-    return first + plain(number, "second") + plain(number, "third", last=True)
+    return first + plain(port, number, "second") + plain(port, number, "third", last=True)
 
 
-def cases(seed, count):
+def cases(seed, count, port):
     """Cases of which no two are alike, by number."""
     found, seen, number = {}, set(), 0
     while len(found) < count:
-        bytes_ = case(seed, number)
+        bytes_ = case(seed, number, port)
         shape = bytes_.replace(b"c=%d-" % number, b"c=-")
         if shape not in seen:
             seen.add(shape)

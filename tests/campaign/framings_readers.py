@@ -1,4 +1,4 @@
-"""The servers of the second readers: nginx, HAProxy, Node.js, Python's h11, and the gateway itself, each on
+"""The servers of the second readers: nginx, HAProxy, Node.js, Python's h11, and the program itself, each on
 a free loopback port. A reader answers a request with one line: method, target, length and hash of the body as
 it was read, and the headers X-Mark and X-Front. nginx and HAProxy forward what they read to h11, which
 answers in their place."""
@@ -15,6 +15,8 @@ import tempfile
 import time
 
 import h11
+
+from framings_generate import KEY
 
 HERE = pathlib.Path(__file__).parent
 NGINX = """
@@ -156,13 +158,21 @@ class Readers:
         port = free_port()
         return self.start(port, "node", str(HERE / "framings_reader.mjs"), str(port))
 
-    def gateway(self, next_port):
+    def monitor_at(self, command, listen, **variables):
         port, operations = free_port(), free_port()
         environment = {
             "PATH": os.environ.get("PATH", ""),
-            "GATEWAY_LISTEN": f"127.0.0.1:{port}",
+            listen: f"127.0.0.1:{port}",
             "OPERATIONS_LISTEN": f"127.0.0.1:{operations}",
-            "UPSTREAM_URL": f"http://127.0.0.1:{next_port}",
             "MONITOR_DATA_DIR": str(self.folder / f"data-{port}"),
+            **variables,
         }
-        return self.start(port, str(self.monitor), "gateway", env=environment)
+        return self.start(port, str(self.monitor), *command, env=environment)
+
+    def gateway(self, next_port):
+        return self.monitor_at(["gateway"], "GATEWAY_LISTEN", UPSTREAM_URL=f"http://127.0.0.1:{next_port}")
+
+    def analysis(self):
+        configuration = self.folder / "analysis.yaml"
+        configuration.write_text(f"first_token: {KEY}\n")
+        return self.monitor_at(["analysis", "--config", str(configuration)], "ANALYSIS_LISTEN")
