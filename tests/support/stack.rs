@@ -134,12 +134,21 @@ impl Builder {
     /// Like [`Builder::start`]; None when a port was taken in the meantime.
     #[track_caller]
     pub fn try_start(&self) -> Option<Stack> {
-        let mut stack = self.launch();
-        match stack.await_ready() {
-            Ok(()) => Some(stack),
+        match self.attempt() {
+            Ok(stack) => Some(stack),
             Err(stderr) if stderr.contains("cannot listen") => None,
             Err(stderr) => panic!("the binary ended instead of serving:\n{stderr}"),
         }
+    }
+
+    /// One start.
+    ///
+    /// # Errors
+    /// The stderr of a process that ended instead of serving.
+    #[track_caller]
+    pub fn attempt(&self) -> Result<Stack, String> {
+        let mut stack = self.launch();
+        stack.await_ready().map(|()| stack)
     }
 
     /// Starts something that must refuse to start; gives its exit status and its stderr.
