@@ -76,9 +76,10 @@ fn read_text(path: &Path) -> Result<String, String> {
 /// The tree, and the repeated keys with their lines.
 fn load(text: &str) -> Result<(Node, Vec<(usize, String)>), Refusal> {
     let mut tree = Tree::default();
+    let last_line = last_line(text);
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| invalid(&error, text))?;
-        let line = span.start.line();
+        let (event, span) = event.map_err(|error| invalid(&error, last_line))?;
+        let line = span.start.line().min(last_line);
         match event {
             Event::SequenceStart(anchor, tag) => {
                 tree.open(Open::list(line, anchor, is_tagged(tag.as_ref())))?;
@@ -117,10 +118,14 @@ fn load(text: &str) -> Result<(Node, Vec<(usize, String)>), Refusal> {
 }
 
 /// The parser adds a line break to a text without one at its end, and may name the line behind it.
-fn invalid(error: &ScanError, text: &str) -> Refusal {
+fn last_line(text: &str) -> usize {
     let breaks = text.replace("\r\n", "\n").matches(['\r', '\n']).count();
+    breaks + 1
+}
+
+fn invalid(error: &ScanError, last_line: usize) -> Refusal {
     let reason = format!("is not valid YAML: {}", error.info());
-    (error.marker().line().min(breaks + 1), reason)
+    (error.marker().line().min(last_line), reason)
 }
 
 /// Whether a node has a tag of its own, which no key accepts.
@@ -165,6 +170,13 @@ mod tests {
             panic!("keys")
         };
         assert!(matches!(&entries[0].node.value, Value::Number(first) if first == "1"));
+    }
+
+    #[test]
+    fn a_key_without_a_name_is_at_a_line_of_the_file() {
+        // Found by fuzzing; the last line may have no end.
+        let empty = "is set twice; allowed: once in its group";
+        assert_eq!(problems("? \n? "), [format!("f:2: (empty): {empty}")]);
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) struct FrameReader {
     /// Decrypts the contents; without it they are given as they are on disk.
     pub(super) cipher: Option<FileCipher>,
     offset: u64,
+    /// Behind the header of the frame before. In a sector that lies in a wrong place a frame may have an end by chance.
+    may_overlap: u64,
     /// Counts the frames of a file that does not number them; None behind damage.
     count: Option<u32>,
     /// For frames without a marker; what the folder tells is read at the first damage.
@@ -108,6 +110,7 @@ impl FrameReader {
             format: Format::Empty,
             cipher: None,
             offset: 0,
+            may_overlap: u64::MAX,
             count: Some(0),
             origins: None,
         };
@@ -160,6 +163,7 @@ impl FrameReader {
             self.origins()?.learn(&frame.content);
         }
         self.offset = frame.place.end;
+        self.may_overlap = frame.place.start + FRAME_HEADER as u64;
         self.count = self.count.map(|count| count.saturating_add(1));
         Ok(NextFrame::Whole(frame))
     }
@@ -176,13 +180,19 @@ impl FrameReader {
     /// Moves behind bytes that are no frame.
     fn skip(&mut self, end: u64) -> io::Result<NextFrame> {
         let start = self.offset;
+        let overlapped = std::mem::replace(&mut self.may_overlap, u64::MAX);
         let found = match self.format {
             Format::Empty => None,
             Format::First => self.find_likely(start + 1, end)?,
-            Format::Marked { marker, .. } => self.find_marked(marker, start + 1, end)?,
+            Format::Marked { marker, .. } => {
+                self.find_marked(marker, overlapped.min(start + 1), end)?
+            }
         };
         self.count = None;
         self.offset = found.unwrap_or(end);
+        if self.offset < start {
+            return self.next(end);
+        }
         match found.is_none() && self.check_torn(start, end)? {
             true => Ok(NextFrame::Torn(start)),
             false => Ok(NextFrame::Damaged(start..self.offset)),

@@ -215,6 +215,27 @@ fn contract_23_a_block_of_another_file_is_damage() {
 }
 
 #[test]
+fn contract_23_a_frame_in_a_wrong_place_hides_none_that_begins_in_its_last_byte() {
+    // Found by fuzzing: a sector in a wrong place, and behind it a byte that is the right one by chance.
+    let marker = Marker::random();
+    let mut bytes = file_header(marker, None).to_vec();
+    let misplaced = [b"misplaced", &marker.0[..1]].concat();
+    frame(&mut bytes, marker, 7, |out| {
+        out.extend_from_slice(&misplaced)
+    });
+    bytes.pop();
+    for ordinal in [1, 2] {
+        frame(&mut bytes, marker, ordinal, |out| {
+            out.extend_from_slice(b"whole")
+        });
+    }
+    let found = read(&bytes);
+    let ordinals: Vec<_> = found.whole.iter().map(|(ordinal, _)| *ordinal).collect();
+    assert_eq!(ordinals, [Some(7), Some(1), Some(2)]);
+    assert_eq!((found.damaged.len(), found.torn), (0, None));
+}
+
+#[test]
 fn contract_23_damage_that_is_longer_than_what_is_read_at_once_is_skipped() {
     let marker = Marker::random();
     let mut bytes = file_header(marker, None).to_vec();
