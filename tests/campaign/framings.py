@@ -35,38 +35,41 @@ AT_ONCE = 64
 SILENCE, LONG_SILENCE = 0.4, 3.0
 OPEN, CLOSED = "waits", "closed"
 REFUSED = "refused"
-# The paths of the analysis API that a case's requests are answered with, but for the first.
+# The request of a case that no path names, and the paths that the analysis API answers the others with.
+FIRST = "first"
 OTHERS = ["sessions", "statistics", "applications"]
 
 Reading = collections.namedtuple("Reading", ["requests", "end"])
 
 
-def line_of(status, body):
+def line_of(status, _, body):
     """The line with which a reader names a request."""
     return body.decode("latin-1") if status == b"200" else REFUSED
 
 
-def name_of_line(status, body):
+def name_of_line(status, fields, body):
     """The request that a reader's line names, by its path alone: "first" or another that no analysis API knows."""
-    text = line_of(status, body)
+    text = line_of(status, fields, body)
     return text if text == REFUSED else named(text.split(" | ")[1])
 
 
-def name_of_answer(status, body):
-    """The request that the analysis API answers. An answer that is not its own is that of a parser; and it refuses a
-    body that is announced as too large, or that ends within its framing."""
+def name_of_answer(status, fields, body):
+    """The request that the analysis API answers. An answer that is not its own is that of a parser. It refuses a body
+    that is announced as too large, and closes behind one whose end it does not look for or does not find."""
     try:
         error = json.loads(body)["error"]["message"] if status != b"200" else ""
     except (ValueError, KeyError, TypeError):
         return REFUSED
-    return REFUSED if status == b"413" or "incomplete" in error else named(error)
+    name = named(error)
+    closes = fields.get(b"connection") == b"close" or "incomplete" in error
+    return REFUSED if status == b"413" or (name == FIRST and closes) else name
 
 
 def named(text):
     """The path in a text that another one of those asked for is meant by; a byte of it may be odd."""
     words = re.findall(r"/([^/?# ]+)", text)
     close = [word for word in words for word in difflib.get_close_matches(word, OTHERS, 1, 0.75)]
-    return f"/{close[0].removesuffix('s')}" if close else "first"
+    return f"/{close[0].removesuffix('s')}" if close else FIRST
 
 
 class Side:
@@ -95,7 +98,7 @@ async def one_response(reader, name):
         body = await reader.readexactly(int(fields[b"content-length"]))
     else:
         body = await reader.read()
-    return name(status.split(b" ")[1], body)
+    return name(status.split(b" ")[1], fields, body)
 
 
 async def read_by(side, bytes_, silence):
