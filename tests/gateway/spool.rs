@@ -111,12 +111,12 @@ fn kill_under_load(durability: &str, old_enough: Duration, stages: &[bool]) {
         .iter()
         .filter(|(user, _)| !stages.iter().all(|pre| is_there(user, *pre)))
         .collect();
+    let oldest = missing.iter().max_by_key(|(_, age)| *age);
     assert!(
         missing.is_empty(),
-        "{} of {} are missing, as {:?}",
+        "{} of {} are missing, the oldest {oldest:?}",
         missing.len(),
         promised.len(),
-        missing.first()
     );
     for ((_, user), exchanges) in found {
         assert_eq!(exchanges.len(), 1, "{user} is one exchange");
