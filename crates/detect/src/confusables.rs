@@ -136,6 +136,12 @@ pub(crate) fn is_raised(c: char) -> bool {
     matches!(c, '\u{b2}' | '\u{b3}' | '\u{b9}' | '\u{2070}' | '\u{2074}'..='\u{2079}' | '\u{2080}'..='\u{2089}')
 }
 
+/// Whether a character is a sign for a digit: above or below the line, in a circle or brackets, with a full stop.
+pub(crate) fn is_digit_sign(c: char) -> bool {
+    let code = u32::from(c);
+    !c.is_ascii() && SIGNS.iter().any(|(signs, _)| signs.contains(&code))
+}
+
 /// Whether a mark changes what this character says: a digit, a blank or a sign stays one with any number of
 /// marks over it.
 pub(crate) fn takes_mark(c: char) -> bool {

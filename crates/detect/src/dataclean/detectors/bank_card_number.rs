@@ -2,11 +2,13 @@
 //! payment system, bare or in groups. Luhn alone accepts one number in ten and never decides alone.
 
 use super::card_groups::{Separator, open_groups};
-use super::card_systems::{is_barcode, known_system, printed_groups, unusual_groups, usual_groups};
+use super::card_systems::{
+    is_barcode, is_card_number, printed_groups, unusual_groups, usual_groups,
+};
 use crate::chars::is_word_char;
 use crate::dataclean::text::cue::Label;
 use crate::dataclean::text::number_chain::numbers;
-use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
+use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text};
 
 pub(crate) struct BankCardNumber;
 
@@ -72,7 +74,7 @@ fn bare(text: &Text, at: usize) -> bool {
         return false;
     }
     let values = text.values(&[run]);
-    if !(known_system(&values) && checksum::luhn(&values)) {
+    if !is_card_number(&values) {
         return false;
     }
     let cue = text.cue_before(run.start);
@@ -90,7 +92,7 @@ fn is_free_before(text: &Text, start: usize, digits: usize) -> bool {
     };
     let is_alone = || text.before(start - c.len_utf8()).is_none_or(is_open);
     let is_hidden = digits >= LONG && (c == '+' || c.is_alphabetic());
-    text.free_before(start, Label::Card) || is_hidden && is_alone()
+    text.free_before(start, Label::Card) || is_number_sign(c) || is_hidden && is_alone()
 }
 
 /// Also before an underscore or a single letter.
@@ -100,12 +102,22 @@ fn is_free_after(text: &Text, end: usize, digits: usize) -> bool {
     };
     let is_alone = || text.at(end + c.len_utf8()).is_none_or(is_open);
     let is_hidden = digits >= LONG && (c == '_' || c.is_alphabetic());
-    text.free_after(end) || is_note_sign(c) || is_hidden && is_alone()
+    let is_fraction = digits >= LONG && has_fraction(text, end);
+    text.free_after(end) || is_number_sign(c) || is_fraction || is_hidden && is_alone()
 }
 
-/// A raised digit, as of a footnote.
-fn is_note_sign(c: char) -> bool {
-    matches!(c, '¹' | '²' | '³' | '\u{2070}'..='\u{2079}')
+/// A raised digit, as of a footnote, or a number in one sign, as of a list.
+fn is_number_sign(c: char) -> bool {
+    !c.is_ascii() && c.is_numeric()
+}
+
+/// A point and digits behind which nothing goes on.
+fn has_fraction(text: &Text, end: usize) -> bool {
+    let next = text.runs().partition_point(|run| run.end <= end);
+    let fraction = text.runs().get(next);
+    let fraction = fraction.filter(|run| run.digits() <= MOST_DIGITS);
+    text.at(end) == Some('.')
+        && fraction.is_some_and(|run| run.start == end + 1 && text.free_after(run.end))
 }
 
 /// A hash sign at the beginning of a word.
@@ -168,8 +180,7 @@ impl Groups<'_> {
         let runs = &text.runs()[first..=last];
         let (start, end) = (runs[0].start, runs[runs.len() - 1].end);
         let values = text.values(runs);
-        if !(known_system(&values)
-            && checksum::luhn(&values)
+        if !(is_card_number(&values)
             && self.is_free_before(start, values.len())
             && self.is_free_after(end, values.len()))
         {

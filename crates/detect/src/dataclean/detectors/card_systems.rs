@@ -1,6 +1,13 @@
 //! How bank cards are numbered and printed: prefixes and lengths of the payment systems, groups of digits,
 //! and barcodes that look alike. `checksum` has the Luhn check.
 
+use crate::dataclean::checksum::luhn;
+
+/// Whether digits are those of a card: the prefix and the length of a payment system, and the right check digit.
+pub(in crate::dataclean) fn is_card_number(values: &[u8]) -> bool {
+    known_system(values) && luhn(values)
+}
+
 /// As cards are printed: fours, with a shorter last group; 4-6-5 (Amex) or 4-6-4 (Diners).
 pub(super) fn usual_groups(sizes: &[usize]) -> bool {
     match sizes {
@@ -21,7 +28,7 @@ pub(super) fn unusual_groups(sizes: &[usize]) -> bool {
 }
 
 /// Prefix and length as the payment systems issue them.
-pub(super) fn known_system(values: &[u8]) -> bool {
+fn known_system(values: &[u8]) -> bool {
     let Some(head) = values.get(..4) else {
         return false;
     };

@@ -24,6 +24,7 @@ mod state_register;
 mod tagged;
 
 pub(super) use bank_card_number::BankCardNumber;
+pub(super) use card_systems::is_card_number;
 pub(super) use cvc::Cvc;
 pub(super) use domain::Domain;
 pub(super) use emails::Emails;

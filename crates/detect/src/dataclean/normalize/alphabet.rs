@@ -1,7 +1,7 @@
 //! Rewrites a word with letters of two alphabets in one of them. `confusables` says which letters look
 //! alike.
 
-use super::Item;
+use super::item::Item;
 use crate::confusables::{as_cyrillic, as_latin};
 
 /// Writes a word of two alphabets in one, where all letters of the other look like letters of it. A letter
