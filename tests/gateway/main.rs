@@ -5,6 +5,7 @@
 mod all_in_one;
 mod answer_texts;
 mod argument_forms;
+mod argument_numbers;
 mod attachments;
 mod attachments_guard;
 mod attachments_kept;

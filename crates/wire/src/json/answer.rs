@@ -173,7 +173,7 @@ impl JoinedText {
                         words.has_unreadable |= !keep_break(&mut words.part_breaks, place);
                     }
                 }
-                Piece::Alone(view, form) => drop(text.push(form.text(view.token()))),
+                Piece::Alone(alone) => drop(text.push(alone.text())),
                 Piece::Unreadable => words.has_unreadable = true,
                 Piece::Aside(_) | Piece::Unknown(_) => {}
             });
@@ -252,7 +252,7 @@ fn tool_calls(message: View<'_>, text: &mut Joined) -> bool {
                 };
                 each_in_order(function, name, &mut |piece| match piece {
                     Piece::Text(view) => drop(text.push(form.text(view.token()))),
-                    Piece::Alone(view, form) => drop(text.push(form.text(view.token()))),
+                    Piece::Alone(alone) => drop(text.push(alone.text())),
                     Piece::Unreadable => has_unreadable = true,
                     Piece::Aside(_) | Piece::Unknown(_) => {}
                 });

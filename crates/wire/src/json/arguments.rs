@@ -1,7 +1,7 @@
 //! The arguments of a tool call for their check (CONTRACT 15, 41): JSON in the text of a JSON string, whose own escapes
 //! hide a value from whoever does not decode them too.
 
-use super::number::long_number;
+use super::argument_numbers::ArgumentNumbers;
 use super::scan::scan;
 use super::text::{decode, escape};
 use std::borrow::Cow;
@@ -28,45 +28,15 @@ pub fn arguments_text(arguments: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// The numbers of JSON, outside its strings, that have an exponent or a fraction and are long once they are written out
-/// ([`long_number`]), each behind a line feed.
+/// The numbers that are long once they are written out, and are not written so: each on a line of its own, behind a line
+/// feed and the words of its name.
 fn odd_numbers(json: &str) -> String {
-    let (bytes, mut numbers) = (json.as_bytes(), String::new());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        at += match byte {
-            b'"' => string_len(&bytes[at..]),
-            b'-' | b'0'..=b'9' => {
-                let number = number_at(&json[at..]);
-                if let Some(Cow::Owned(written)) = long_number(number) {
-                    numbers.push('\n');
-                    numbers.push_str(&written);
-                }
-                number.len()
-            }
-            _ => 1,
-        };
-    }
+    let mut numbers = String::new();
+    ArgumentNumbers::each_of(json, &mut |number| {
+        numbers.push('\n');
+        numbers.push_str(&number.text);
+    });
     numbers
-}
-
-/// Bytes of a string from its first quote on, also of one without an end.
-fn string_len(bytes: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(place) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-        at += place + 1;
-        match bytes[at - 1] {
-            b'"' => return at,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-fn number_at(text: &str) -> &str {
-    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-    let length = text.bytes().take_while(is_part).count();
-    &text[..length]
 }
 
 /// The same of a text that may be borrowed.
@@ -169,13 +139,17 @@ mod tests {
             (r#"{"n":12345678,"x":1.5}"#, r#"{"n":12345678,"x":1.5}"#),
             (
                 r#"{"n":[4111111111111111.0,"1111111111.0"],"x":"a\"1234567890.0"}"#,
-                "{\"n\":[4111111111111111.0,\"1111111111.0\"],\"x\":\"a\"1234567890.0\"}\n4111111111111111",
+                "{\"n\":[4111111111111111.0,\"1111111111.0\"],\"x\":\"a\"1234567890.0\"}\nn: 4111111111111111",
             ),
             (
                 "[4.111111111111111e15, -1.23456789e8]",
                 "[4.111111111111111e15, -1.23456789e8]\n4111111111111111\n-123456789",
             ),
             ("12345678.0", "12345678.0\n12345678"),
+            (
+                r#"{"orderId":12345678.5,"a":[{"b":1}, 12345678.0]}"#,
+                "{\"orderId\":12345678.5,\"a\":[{\"b\":1}, 12345678.0]}\norder Id: 12345678 .5\na: 12345678",
+            ),
             ("12345678.0 and more", "12345678.0 and more"),
             (r#"{"n":12345678.0,"open"#, r#"{"n":12345678.0,"open"#),
             ("", ""),

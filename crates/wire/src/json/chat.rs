@@ -107,8 +107,8 @@ impl<'a> Chat<'a> {
         let (mut text, mut prompt) = (Joined::default(), Prompt::default());
         self.each_piece(roles, |piece, is_first| match piece.value() {
             None => prompt.has_unreadable = true,
-            Some((value, form)) => {
-                let place = text.push(form.text(value.token()));
+            Some(value) => {
+                let place = text.push(value.text());
                 if let Some(place) = place.filter(|_| !is_first) {
                     let is_kept = keep_break(&mut prompt.part_breaks, place);
                     prompt.has_unreadable |= !is_kept;
@@ -123,11 +123,12 @@ impl<'a> Chat<'a> {
     pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<PromptLiteral> {
         let mut literals = Vec::new();
         self.each_piece(roles, |piece, is_first| {
-            if let Some((value, form)) = piece.value() {
+            if let Some(read) = piece.value() {
                 literals.push(PromptLiteral {
-                    span: value.span(),
+                    span: read.value.span(),
                     is_first,
-                    form,
+                    form: read.form,
+                    name: read.name(),
                 });
             }
         });

@@ -118,7 +118,7 @@ impl Reader<'_> {
     }
 
     fn text(&self, other: &OtherText) -> Cow<'_, str> {
-        other.form().text(&self.body[other.span.clone()])
+        other.text(self.body)
     }
 
     fn finish(mut self) -> AnswerTexts {

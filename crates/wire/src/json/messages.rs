@@ -256,7 +256,9 @@ fn says(message: View<'_>) -> Says {
             Piece::Text(text) => says.itself = !text.is_blank(),
             Piece::Aside(text) | Piece::Unknown(text) => says.text |= !text.is_blank(),
             // A number is no string, and says something.
-            Piece::Alone(value, form) => says.text |= form == Form::Number || !value.is_blank(),
+            Piece::Alone(alone) => {
+                says.text |= alone.form == Form::Number || !alone.value.is_blank();
+            }
             Piece::Unreadable => says.unreadable = true,
         }
         match says.itself {

@@ -4,6 +4,7 @@
 //! recurse. Numbers, escapes, key order and white space are looked at, never changed.
 
 mod answer;
+mod argument_numbers;
 mod arguments;
 mod chat;
 mod check;
@@ -18,6 +19,7 @@ mod long_strings;
 mod messages;
 mod name;
 mod number;
+mod number_name;
 mod prompt;
 mod replace_text;
 mod rewrite;
@@ -28,12 +30,13 @@ mod view;
 
 pub use answer::{Answer, AnswerEnd, AnswerLiteral, answer_end, answer_literals, answer_text};
 pub(crate) use answer::{AnswerTexts, JoinedText};
+pub use argument_numbers::ArgumentNumbers;
 pub use arguments::{ArgumentsDecoder, arguments_text};
 pub use chat::Chat;
 pub use check::{SyntaxError, SyntaxKind};
 pub use checked_answer::checked_answer;
+pub use content::{AloneLiteral, ContentLiterals, TextPath, content_literals};
 pub(crate) use content::{CallText, OtherText, Place, TopMember, other_texts};
-pub use content::{ContentLiterals, TextPath, content_literals};
 pub use envelope::is_envelope;
 pub use form::Form;
 pub(crate) use index::index_of;
@@ -46,7 +49,7 @@ pub use replace_text::replace_text;
 pub use rewrite::{Edit, replace_spans};
 pub use scan::{Member, Scan, scan};
 pub use text::unescape;
-pub use unseen::is_unseen;
+pub use unseen::{is_tag_digit, is_unseen};
 pub(crate) use view::{View, has_misspelled};
 
 #[cfg(test)]

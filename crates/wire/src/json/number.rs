@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 /// A number of fewer digits identifies nobody.
 const FEWEST_DIGITS: usize = 8;
-/// The most digits to which an exponent is written out: no number that is looked for is as long, and the text of a body
-/// stays within two times its bytes.
+/// The most digits to which an exponent is written out, unless more are written: no number that is looked for is as
+/// long, and the text of a body stays within two times its bytes.
 const MOST_DIGITS: usize = 22;
 
 /// The number written out, without an exponent and without zeros that say nothing; None where few digits are written.
+/// Digits behind a long whole part stand apart from it, since it is a number by itself.
 pub(super) fn long_number(json: &str) -> Option<Cow<'_, str>> {
     let mantissa = json.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.bytes().filter(u8::is_ascii_digit);
@@ -47,14 +48,15 @@ fn written_out(json: &str) -> Option<String> {
         usize::try_from(point.checked_neg()?),
     );
     let length = before.unwrap_or(0).max(zeros.unwrap_or(0) + digits.len());
-    if length > MOST_DIGITS {
+    if length > digits.len().max(MOST_DIGITS) {
         return None;
     }
     Some(match before {
         Ok(0) | Err(_) => format!("{sign}0.{}{digits}", "0".repeat(zeros.unwrap_or(0))),
         Ok(before) if before < digits.len() => {
             let (whole, fraction) = digits.split_at(before);
-            format!("{sign}{whole}.{fraction}")
+            let apart = if before < FEWEST_DIGITS { "" } else { " " };
+            format!("{sign}{whole}{apart}.{fraction}")
         }
         Ok(before) => format!("{sign}{digits}{}", "0".repeat(before - digits.len())),
     })
@@ -89,6 +91,14 @@ mod tests {
             ("-4.1111111e15", Some("-4111111100000000")),
             ("4e15", None),
             ("55.7558123", Some("55.7558123")),
+            ("1234567.8", Some("1234567.8")),
+            ("4111111111111111.5", Some("4111111111111111 .5")),
+            ("-12345678.90", Some("-12345678 .9")),
+            ("4.1111111111111115e15", Some("4111111111111111 .5")),
+            (
+                "4111111111111111.1234567890123456789",
+                Some("4111111111111111 .1234567890123456789"),
+            ),
             ("0.00000001", Some("0.00000001")),
             ("1234567", None),
             ("1.5", None),

@@ -5,6 +5,7 @@ use super::content::{self, Piece};
 use super::form::Form;
 use super::kind::Kind;
 use super::messages::{ChosenMessage, ScanRole, each_chosen};
+use super::number_name::NumberName;
 use super::view::View;
 use std::ops::{ControlFlow, Range};
 
@@ -17,6 +18,17 @@ pub struct PromptLiteral {
     pub is_first: bool,
     /// What its value is. What is no text is the only one of those that are read as one.
     pub form: Form,
+    /// Of a number.
+    pub(super) name: Option<NumberName>,
+}
+
+impl PromptLiteral {
+    /// What a check reads before the text of the value, the words of a number's name; mostly nothing.
+    pub fn label(&self, body: &[u8]) -> String {
+        let number = body.get(self.span.clone()).unwrap_or_default();
+        self.name
+            .map_or_else(String::new, |name| name.label(body, number))
+    }
 }
 
 /// The prompt of a body (CONTRACT 3, 42). No `Debug`: it holds the client's words.

@@ -1,6 +1,7 @@
 //! How something else takes the place of a part of a value's text (CONTRACT 41), so that the body stays JSON, and so do
 //! arguments inside a string.
 
+use super::argument_numbers::{ArgumentNumbers, is_of_number};
 use super::form::Form;
 use super::literal::{escape_into, raw_spans, write_string};
 use super::rewrite::{Edit, replace_spans};
@@ -21,7 +22,7 @@ pub fn replace_text<W: AsRef<str>>(
     let edits: Vec<Edit<String>> = edits.collect();
     match form {
         Form::Text | Form::Name => of_string(token, edits),
-        Form::Number => of_number(token, &edits),
+        Form::Number => of_number(token, edits),
         Form::Arguments => of_string(token, of_arguments(&unescape(token), edits)),
     }
 }
@@ -36,19 +37,29 @@ fn of_string(token: &[u8], edits: Vec<Edit<String>>) -> Vec<Edit<Vec<u8>>> {
     raw_spans(token, &spans).into_iter().zip(escaped).collect()
 }
 
-fn of_number(token: &[u8], edits: &[Edit<String>]) -> Vec<Edit<Vec<u8>>> {
-    let text = replace_spans(Form::Number.text(token).as_bytes(), edits);
+fn of_number(token: &[u8], mut edits: Vec<Edit<String>>) -> Vec<Edit<Vec<u8>>> {
+    let text = Form::Number.text(token);
+    // What a check reads apart is no part of the number.
+    if let Some(blank) = text.find(' ')
+        && edits.iter().all(|(span, _)| !span.contains(&blank))
+    {
+        edits.push((blank..blank + 1, String::new()));
+        edits.sort_by_key(|(span, _)| span.start);
+    }
+    let text = replace_spans(text.as_bytes(), &edits);
     let mut string = Vec::with_capacity(text.len() + 2);
     write_string(&String::from_utf8_lossy(&text), &mut string);
     vec![(0..token.len(), string)]
 }
 
-/// The edits of what the string around arguments holds. Numbers that a check reads behind them have no place there.
+/// The edits of what the string around arguments holds.
 fn of_arguments(arguments: &str, mut edits: Vec<Edit<String>>) -> Vec<Edit<String>> {
     let is_json = scan(arguments.as_bytes()).is_ok();
+    let mut numbers = Vec::new();
     if is_json {
         let length = decode(arguments).len();
-        edits.retain(|(span, _)| span.end <= length);
+        let begins_behind = edits.partition_point(|(span, _)| span.end <= length);
+        numbers = of_written_out(arguments, length, edits.split_off(begins_behind));
     }
     if arguments.contains('\\') {
         // What is no JSON is read as it is first, and behind a line feed decoded.
@@ -61,8 +72,11 @@ fn of_arguments(arguments: &str, mut edits: Vec<Edit<String>>) -> Vec<Edit<Strin
         let quoted = format!("\"{arguments}\"");
         let raw = raw_spans(quoted.as_bytes(), &spans).into_iter();
         edits.extend(raw.map(|raw| raw.start - 1..raw.end - 1).zip(texts));
-        edits.sort_by_key(|(span, _)| span.start);
     }
+    // Before those inside the same number.
+    numbers.extend(edits);
+    let mut edits = numbers;
+    edits.sort_by_key(|(span, _)| span.start);
     let (mut end, mut outside) = (0, Outside::of(arguments));
     let mut placed = Vec::with_capacity(edits.len());
     for (span, text) in edits {
@@ -81,6 +95,28 @@ fn of_arguments(arguments: &str, mut edits: Vec<Edit<String>>) -> Vec<Edit<Strin
         placed.push((span, text));
         placed.push((number.end..number.end, "\"".to_owned()));
     }
+    placed
+}
+
+/// The edits of numbers that a check reads behind arguments of so many bytes: the first of each takes the place of the
+/// whole number, whose digits stand in another order than they are read.
+fn of_written_out(arguments: &str, length: usize, edits: Vec<Edit<String>>) -> Vec<Edit<String>> {
+    let (mut placed, mut edits) = (Vec::new(), edits.into_iter().peekable());
+    let mut end = length;
+    if edits.peek().is_none() {
+        return placed;
+    }
+    ArgumentNumbers::each_of(arguments, &mut |number| {
+        let start = end + "\n".len() + number.label_bytes;
+        end += "\n".len() + number.text.len();
+        while let Some((span, text)) = edits.next_if(|(span, _)| span.start < end) {
+            let is_new = placed.last().is_none_or(|(last, _)| *last != number.span);
+            // What is found in its name stands there too.
+            if is_new && span.end > start {
+                placed.push((number.span.clone(), text));
+            }
+        }
+    });
     placed
 }
 
@@ -115,8 +151,7 @@ impl<'a> Outside<'a> {
 
     /// The numbers that a span reaches into, with what is between them.
     fn numbers(&self, span: &Range<usize>) -> Range<usize> {
-        let is_of_number =
-            |byte: &&u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+        let is_of_number = |byte: &&u8| is_of_number(**byte);
         let before = self.json[..span.start]
             .iter()
             .rev()
@@ -174,7 +209,17 @@ mod tests {
             (
                 Form::Arguments,
                 r#""{\"a\":1888888888.0,\"b\":\"\\n<x>\"}""#,
-                r#""{\"a\":\"1[X].0\",\"b\":\"\\n[X]\"}""#,
+                r#""{\"a\":\"[X]\",\"b\":\"\\n[X]\"}""#,
+            ),
+            (
+                Form::Arguments,
+                r#""{\"<a>\":[1.2345679e7, 1.1888888881e9 ,7e7], \"b\":-1234888888.5}""#,
+                r#""{\"[X]\":[1.2345679e7, \"[X]\" ,7e7], \"b\":\"[X]\"}""#,
+            ),
+            (
+                Form::Arguments,
+                r#""{\"\\u003ca>\":[\"\\\\\",81888888881e-1]}""#,
+                r#""{\"[X]\":[\"\\\\\",\"[X]\"]}""#,
             ),
             (Form::Arguments, r#""<x> 88""#, r#""[X] [X]""#),
             (

@@ -1,5 +1,10 @@
 //! Characters that no reader shows.
 
+/// Whether it is a digit that is written as a tag: no reader shows it, and models read it.
+pub fn is_tag_digit(c: char) -> bool {
+    matches!(c, '\u{e0030}'..='\u{e0039}')
+}
+
 /// Whether no reader shows this character: white space, control characters, what Unicode
 /// lets a font leave out, and what stands for a character that could not be read.
 /// Detection reads the same ones as nothing.

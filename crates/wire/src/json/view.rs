@@ -5,7 +5,7 @@ use super::kind::Kind;
 use super::long_strings;
 use super::name::{is_exactly, is_in_any_case};
 use super::text::{plain_len, unescape};
-use super::unseen::is_unseen;
+use super::unseen::{is_tag_digit, is_unseen};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -124,7 +124,9 @@ impl<'a> View<'a> {
         match self.bytes {
             // Most texts begin with something that can be seen.
             [b'"', first, ..] if !matches!(first, b'"' | b'\\' | b' ') && first.is_ascii() => false,
-            _ => self.text().is_none_or(|text| text.chars().all(is_unseen)),
+            _ => self
+                .text()
+                .is_none_or(|text| text.chars().all(|c| is_unseen(c) && !is_tag_digit(c))),
         }
     }
 

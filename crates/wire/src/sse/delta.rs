@@ -179,8 +179,8 @@ pub(super) fn text_of_parts(part: Part<'_>) -> Option<TextOfParts<'_>> {
     for more in texts {
         breaks.extend(push(&more));
     }
-    for (span, form) in content.alone {
-        push(&form.text(json.as_bytes().get(span)?));
+    for alone in content.alone {
+        push(&alone.text(json.as_bytes()));
     }
     let text = joined?.into();
     Some(TextOfParts { text, breaks })

@@ -211,7 +211,7 @@ impl Pieces<'_> {
             let (field, form) = (Field::Other(text.path), text.form());
             let json = object.get(text.span.clone())?;
             match text.stands_alone() {
-                true => self.alone(json, field, form)?,
+                true => self.alone(json, &text.text(object.as_bytes()), field)?,
                 false => self.string(json, field, form)?,
             }
         }
@@ -245,8 +245,9 @@ impl Pieces<'_> {
         }
         let alone = Field::Other(Place::of_object("delta").member("content").alone());
         let is_wanted = self.wanted == Wanted::Every;
-        for (span, form) in content.alone.into_iter().filter(|_| is_wanted) {
-            self.alone(json.get().get(span)?, alone, form)?;
+        for one in content.alone.into_iter().filter(|_| is_wanted) {
+            let text = one.text(json.get().as_bytes());
+            self.alone(json.get().get(one.span.clone())?, &text, alone)?;
         }
         (!content.has_unreadable).then_some(())
     }
@@ -257,9 +258,8 @@ impl Pieces<'_> {
     }
 
     /// What goes on in no other event, and stands on a line of its own.
-    fn alone(&mut self, json: &str, field: Field, form: Form) -> Option<()> {
-        let text = format!("{}\n", form.text(json.as_bytes()));
-        self.piece(json, text, field, form)
+    fn alone(&mut self, json: &str, text: &str, field: Field) -> Option<()> {
+        self.piece(json, format!("{text}\n"), field, Form::Text)
     }
 
     fn piece(&mut self, json: &str, text: String, field: Field, form: Form) -> Option<()> {

@@ -87,7 +87,7 @@ impl StreamTexts {
             let token = &object.as_bytes()[other.span.clone()];
             let piece = match other.form() {
                 Form::Arguments => unescape(token),
-                form => form.text(token),
+                _ => other.text(object.as_bytes()),
             };
             self.append(choice, &other, &piece, budget);
         }

@@ -1,9 +1,10 @@
 //! A text of a stream in the forms in which a client may read it: as it comes, and for the arguments of a call with
-//! the escapes of their JSON written out. Each form is followed by a window of its own.
+//! the escapes of their JSON written out, and their numbers as readers show them. Each form is followed by a window of
+//! its own.
 
 use super::text_window::{Detectors, TextWindow};
 use super::unseen_run::UnseenRun;
-use monitor_wire::json::ArgumentsDecoder;
+use monitor_wire::json::{ArgumentNumbers, ArgumentsDecoder};
 use monitor_wire::sse::pieces::Piece;
 use std::ops::Range;
 
@@ -14,6 +15,8 @@ pub(super) struct GrowingText {
     unseen: UnseenRun,
     /// Present from the first escape on: before it, both forms are the same.
     decoded: Option<DecodedText>,
+    /// Present in arguments.
+    numbers: Option<NumbersText>,
 }
 
 struct DecodedText {
@@ -22,12 +25,56 @@ struct DecodedText {
     unseen: UnseenRun,
 }
 
+/// The numbers that are not written as readers show them, each on a line of its own.
+#[derive(Default)]
+struct NumbersText {
+    numbers: ArgumentNumbers,
+    window: TextWindow,
+    /// A number has begun that was not inspected.
+    is_pending: bool,
+    lines: usize,
+    /// Those before the first finding.
+    passed: usize,
+}
+
+impl NumbersText {
+    /// Reads a piece; how many lines have to pass before the client may see it.
+    fn push(&mut self, piece: &str, detectors: &Detectors) -> usize {
+        let lines = self.numbers.push(piece);
+        self.inspect(&lines, detectors);
+        self.is_pending = self.numbers.is_inside_number();
+        self.lines + usize::from(self.is_pending)
+    }
+
+    /// Inspects the number that has begun as if it ended here. Digits that follow nevertheless continue it.
+    fn settle(&mut self, detectors: &Detectors) {
+        if std::mem::take(&mut self.is_pending) {
+            let lines = self.numbers.clone().finish();
+            self.inspect(&lines, detectors);
+        }
+    }
+
+    /// Nothing that follows continues a line.
+    fn inspect(&mut self, lines: &str, detectors: &Detectors) {
+        for line in lines.split_inclusive('\n') {
+            self.lines += 1;
+            if line.len() > 1 {
+                self.window.push(line, detectors);
+                self.window.settle(detectors);
+            }
+            self.passed += usize::from(self.window.finding().is_none());
+        }
+    }
+}
+
 /// Where a piece stands in the inspected forms of its text, and where its escapes end.
 pub(super) struct PieceSpan {
     as_it_comes: Range<usize>,
     /// What stood before it.
     unseen: UnseenRun,
     decoded_end: Option<usize>,
+    /// How many lines of numbers have to pass before the client may see it.
+    number_lines: Option<usize>,
 }
 
 impl GrowingText {
@@ -47,6 +94,11 @@ impl GrowingText {
             // An escape that has begun stands for one byte at least.
             decoded.window.end() + usize::from(decoded.decoder.is_inside_escape())
         });
+        if piece.is_arguments {
+            self.numbers.get_or_insert_default();
+        }
+        let numbers = self.numbers.as_mut();
+        let number_lines = numbers.map(|numbers| numbers.push(&piece.text, detectors));
         let (start, unseen) = (self.as_it_comes.end(), self.unseen);
         let text = self.unseen.inspected(&piece.text);
         self.as_it_comes.push(&text, detectors);
@@ -54,6 +106,7 @@ impl GrowingText {
             unseen,
             as_it_comes: start..self.as_it_comes.end(),
             decoded_end,
+            number_lines,
         }
     }
 
@@ -69,6 +122,11 @@ impl GrowingText {
             window.push(&unseen.inspected(&decoder.finish()), detectors);
             window.finish(detectors);
         }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.settle(detectors);
+            numbers.numbers.finish();
+            numbers.window.finish(detectors);
+        }
     }
 
     /// Inspects the text as if it ended here, and shows it, but for an escape that has begun. Text that follows
@@ -77,6 +135,9 @@ impl GrowingText {
         self.as_it_comes.settle(detectors);
         if let Some(decoded) = &mut self.decoded {
             decoded.window.settle(detectors);
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.settle(detectors);
         }
     }
 
@@ -89,28 +150,29 @@ impl GrowingText {
     /// Whether there is a finding in any form.
     pub(super) fn has_finding(&self) -> bool {
         let decoded = self.decoded.iter().map(|decoded| &decoded.window);
-        let mut windows = decoded.chain([&self.as_it_comes]);
+        let numbers = self.numbers.iter().map(|numbers| &numbers.window);
+        let mut windows = decoded.chain(numbers).chain([&self.as_it_comes]);
         windows.any(|window| window.finding().is_some())
     }
 
     /// Whether a finding begins before the end of a piece.
     pub(super) fn is_found_in(&self, piece: &PieceSpan) -> bool {
         let begins = |window: &TextWindow, end| window.finding().is_some_and(|at| at < end);
+        let decoded = self.decoded_of(piece);
+        let numbers = self.numbers_of(piece);
         begins(&self.as_it_comes, piece.as_it_comes.end)
-            || self
-                .decoded_of(piece)
-                .is_some_and(|(window, end)| begins(window, end))
+            || decoded.is_some_and(|(window, end)| begins(window, end))
+            || numbers.is_some_and(|(numbers, lines)| {
+                numbers.window.finding().is_some() && numbers.passed < lines
+            })
     }
 
-    /// How many bytes of a piece the client may see. Where a finding may begin among its escapes, none.
+    /// How many bytes of a piece the client may see. Where a finding may begin in another form than it comes in, none.
     pub(super) fn visible(&self, piece: &PieceSpan, text: &str) -> usize {
         let Range { start, end } = piece.as_it_comes;
-        let hidden = self
-            .decoded_of(piece)
-            .is_some_and(|(window, end)| window.visible() < end);
-        match hidden {
-            true => 0,
-            false => {
+        match self.is_visible_otherwise(piece) {
+            false => 0,
+            true => {
                 let visible = self.as_it_comes.visible().clamp(start, end) - start;
                 piece.unseen.bytes(text, visible)
             }
@@ -119,12 +181,22 @@ impl GrowingText {
 
     /// Whether the client may see all of a piece.
     pub(super) fn is_visible(&self, piece: &PieceSpan) -> bool {
+        piece.as_it_comes.end <= self.as_it_comes.visible() && self.is_visible_otherwise(piece)
+    }
+
+    /// Whether the client may see a piece in the other forms.
+    fn is_visible_otherwise(&self, piece: &PieceSpan) -> bool {
         let decoded = self.decoded_of(piece);
-        let is_decoded_visible = decoded.is_none_or(|(window, end)| end <= window.visible());
-        is_decoded_visible && piece.as_it_comes.end <= self.as_it_comes.visible()
+        let numbers = self.numbers_of(piece);
+        decoded.is_none_or(|(window, end)| end <= window.visible())
+            && numbers.is_none_or(|(numbers, lines)| lines <= numbers.passed)
     }
 
     fn decoded_of(&self, piece: &PieceSpan) -> Option<(&TextWindow, usize)> {
         Some((&self.decoded.as_ref()?.window, piece.decoded_end?))
+    }
+
+    fn numbers_of(&self, piece: &PieceSpan) -> Option<(&NumbersText, usize)> {
+        Some((self.numbers.as_ref()?, piece.number_lines?))
     }
 }

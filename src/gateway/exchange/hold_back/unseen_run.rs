@@ -1,15 +1,20 @@
 //! Long runs of characters that no reader shows, of which an inspected text has the first ones only: detectors read
 //! all of them as nothing, and so they take no room between the two halves of a number.
 
-use monitor_wire::json::is_unseen;
+use monitor_wire::json::{is_tag_digit, is_unseen};
 use std::borrow::Cow;
 
 /// The characters of a run that stay. Combining marks are read as nothing too; no word has so many in a row.
 const MOST: usize = 16;
+/// The digits of a run that are written as tags and stay, beside those: one more than a number has.
+const MOST_TAG_DIGITS: usize = 20;
 
 /// How many such characters stand at the end of a text.
 #[derive(Clone, Copy, Default)]
-pub(super) struct UnseenRun(usize);
+pub(super) struct UnseenRun {
+    unread: usize,
+    tag_digits: usize,
+}
 
 impl UnseenRun {
     /// What is inspected of more text.
@@ -18,7 +23,7 @@ impl UnseenRun {
             return more.chars().filter(|c| self.keeps(*c)).collect();
         }
         if !more.is_empty() {
-            self.0 = 0;
+            *self = Self::default();
         }
         Cow::Borrowed(more)
     }
@@ -39,12 +44,20 @@ impl UnseenRun {
 
     /// Whether the text goes on with characters that are left out.
     pub(super) fn is_long(self) -> bool {
-        self.0 > MOST
+        self.unread > MOST || self.tag_digits > MOST_TAG_DIGITS
     }
 
     fn keeps(&mut self, c: char) -> bool {
-        self.0 = if is_elidable(c) { self.0 + 1 } else { 0 };
-        self.0 <= MOST
+        if is_tag_digit(c) {
+            self.tag_digits += 1;
+            return self.tag_digits <= MOST_TAG_DIGITS;
+        }
+        if is_elidable(c) {
+            self.unread += 1;
+            return self.unread <= MOST;
+        }
+        *self = Self::default();
+        true
     }
 }
 
@@ -80,6 +93,14 @@ mod tests {
             }
             assert_eq!(found, whole, "{size}");
         }
+    }
+
+    #[test]
+    fn a_number_of_tags_stays_among_them_and_no_longer_one() {
+        let tags = |count| "\u{e0031}".repeat(count);
+        let text = format!("a{}{}b{}c", "\u{200b}".repeat(50), tags(19), tags(50));
+        let whole = format!("a{}{}b{}c", "\u{200b}".repeat(16), tags(19), tags(20));
+        assert_eq!(UnseenRun::default().inspected(&text), whole);
     }
 
     #[test]

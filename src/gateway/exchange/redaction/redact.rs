@@ -109,6 +109,7 @@ impl MessageText {
                 breaks.push(text.len());
                 text.push('\n');
             }
+            text.push_str(&literal.label(body));
             let start = text.len();
             text.push_str(&literal.form.text(body.get(literal.span.clone())?));
             literals.push(Literal {

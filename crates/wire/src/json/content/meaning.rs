@@ -1,6 +1,6 @@
 //! What a member of a message's part is to a reader of text, by its name.
 
-use crate::json::name::folded;
+use crate::json::name::{folded, is_in_any_case};
 use crate::json::text::unescape;
 use crate::json::view::View;
 
@@ -77,13 +77,37 @@ pub(super) fn is_attribute(name: &str) -> bool {
     ATTRIBUTES.contains(&name)
 }
 
-/// Whether a part is one of text, or does not say what it is.
-pub(super) fn is_textual(part: View<'_>) -> bool {
-    let mut types = part.named_in_any_case("type").peekable();
-    let says_nothing = types.peek().is_none();
-    says_nothing
-        || types.any(|kind| {
-            kind.text()
-                .is_none_or(|kind| folded(&kind).contains("text"))
-        })
+/// Members of a call of a tool that hold its name and its arguments.
+const WRAPPERS: [&str; 2] = ["function", "custom"];
+
+/// Whether a member of a call, by its name as a token, is one of them.
+pub(super) fn is_wrapper(key: &[u8]) -> bool {
+    WRAPPERS.iter().any(|name| is_in_any_case(key, name))
+}
+
+/// What a part is, by its type.
+#[derive(Clone, Copy)]
+pub(super) struct PartKind {
+    /// It is one of text, or does not say what it is.
+    pub(super) is_text: bool,
+    /// It is a call of a tool, or the result of one.
+    pub(super) is_call: bool,
+}
+
+impl PartKind {
+    pub(super) fn of(part: View<'_>) -> Self {
+        let (mut types, mut is_call) = (0, false);
+        let mut is_text = false;
+        for kind in part.named_in_any_case("type") {
+            types += 1;
+            let kind = kind.text();
+            let kind = kind.as_deref().map(folded);
+            is_text |= kind.as_ref().is_none_or(|kind| kind.contains("text"));
+            is_call |= kind.is_some_and(|kind| kind.contains("tool") || kind.contains("function"));
+        }
+        Self {
+            is_text: is_text || types == 0,
+            is_call,
+        }
+    }
 }

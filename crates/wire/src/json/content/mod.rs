@@ -2,11 +2,13 @@
 //! around it calls itself. Images, audio and files are not text (§4.1 rule 3), nor are the attributes of a
 //! part.
 
+mod alone;
 mod meaning;
 mod other_text;
 mod text_path;
 mod walk;
 
+pub use alone::AloneLiteral;
 pub(crate) use other_text::{CallText, OtherText, Place, TopMember, other_texts};
 pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
 pub use text_path::TextPath;
@@ -16,6 +18,7 @@ use super::kind::Kind;
 use super::name::{folded, is_in_any_case};
 use super::text::unescape;
 use super::view::{NamedView, View};
+use alone::Alone;
 use meaning::{Meaning, is_attribute};
 use std::ops::{ControlFlow, Range};
 use walk::{Standing, Walk};
@@ -30,18 +33,20 @@ pub(super) enum Piece<'a> {
     Aside(View<'a>),
     /// The same of a member of the message that nobody knows: a server that reads it is not known either.
     Unknown(View<'a>),
-    /// What is read alone, in its form: a name, a number or arguments in a string.
-    Alone(View<'a>, Form),
+    /// What is read alone.
+    Alone(Alone<'a>),
     /// Something stands where text is expected and is none: a number, or a value nested too deeply.
     Unreadable,
 }
 
 impl<'a> Piece<'a> {
-    /// The value, and what it is written as; None of what is no text.
-    pub(super) fn value(self) -> Option<(View<'a>, Form)> {
+    /// The value as it is read alone; None of what is no text.
+    pub(super) fn value(self) -> Option<Alone<'a>> {
         match self {
-            Self::Text(text) | Self::Aside(text) | Self::Unknown(text) => Some((text, Form::Text)),
-            Self::Alone(value, form) => Some((value, form)),
+            Self::Text(text) | Self::Aside(text) | Self::Unknown(text) => {
+                Some(Alone::of(text, Form::Text))
+            }
+            Self::Alone(alone) => Some(alone),
             Self::Unreadable => None,
         }
     }
@@ -81,7 +86,7 @@ pub struct ContentLiterals {
     /// The same of those that stand beside the text of their part.
     pub asides: Vec<Range<usize>>,
     /// Names and numbers of objects that are arguments, each of which is read alone.
-    pub alone: Vec<(Range<usize>, Form)>,
+    pub alone: Vec<AloneLiteral>,
     /// Something stands where text is expected and is none.
     pub has_unreadable: bool,
 }
@@ -98,7 +103,7 @@ pub fn content_literals(content: &[u8]) -> ContentLiterals {
     of_value(content, Meaning::Text, &mut |piece| match piece {
         Piece::Text(text) => found.literals.push(text.span()),
         Piece::Aside(text) | Piece::Unknown(text) => found.asides.push(text.span()),
-        Piece::Alone(value, form) => found.alone.push((value.span(), form)),
+        Piece::Alone(alone) => found.alone.push(alone.literal()),
         Piece::Unreadable => found.has_unreadable = true,
     });
     found
@@ -147,10 +152,9 @@ fn of_other_member<'a>(
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     let name = unescape(member.key);
-    let is_string = member.value.kind() == Kind::String;
     let mut walk = Walk::new(Standing::Unknown, each);
     match (&*folded(&name), Meaning::of(&name)) {
-        ("name", _) if is_string => (walk.each)(Piece::Alone(member.value, Form::Name)),
+        ("name", _) => walk.name(member.value),
         ("tool_calls" | "function_call", _) => walk.call(member.value),
         // Of servers that take them beside the text.
         ("images" | "videos" | "audios", _) => ControlFlow::Continue(()),
@@ -227,8 +231,9 @@ mod tests {
         assert!(scan(content.as_bytes()).is_ok(), "{content}");
         let found = content_literals(content.as_bytes());
         let texts = found.literals.into_iter().chain(found.asides);
-        let texts = texts.map(|span| (span, Form::Text)).chain(found.alone);
-        let texts = texts.map(|(span, form)| form.text(&content.as_bytes()[span]).into_owned());
+        let texts = texts.map(|span| Form::Text.text(&content.as_bytes()[span]).into_owned());
+        let alone = found.alone.iter();
+        let texts = texts.chain(alone.map(|one| one.text(content.as_bytes()).into_owned()));
         (texts.collect(), found.has_unreadable)
     }
 
@@ -266,7 +271,7 @@ mod tests {
             ),
             (
                 r#"[{"type":"tool_use","id":"no","name":"no","input":{"name":"x","n":[1,"y",4.1000000e8,{"":"z"}]}}]"#,
-                &["x", "y", "z", "name", "n", "410000000"],
+                &["x", "y", "z", "name", "n", "n: 410000000"],
             ),
             (
                 r#"[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"},"title":"y"}]"#,

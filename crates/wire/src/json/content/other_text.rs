@@ -1,13 +1,15 @@
 //! The texts of an object beside the members that a reader knows (CONTRACT 42): each string, at any depth, that is
 //! not known to be an attribute, an image, a sound or a file, and each name and long number of arguments.
 
-use super::meaning::{DEEPEST, Meaning, is_attribute, is_textual};
+use super::alone::labelled;
+use super::meaning::{DEEPEST, Meaning, PartKind, is_attribute, is_wrapper};
 use super::text_path::TextPath;
 use crate::json::form::Form;
 use crate::json::index::index_of;
 use crate::json::kind::Kind;
 use crate::json::name::{folded, is_in_any_case};
 use crate::json::number::long_number;
+use crate::json::number_name::{NumberName, Sharing};
 use crate::json::text::unescape;
 use crate::json::view::{NamedView, View, has_misspelled};
 use std::borrow::Cow;
@@ -29,6 +31,8 @@ pub(crate) struct OtherText {
     pub(crate) of_call: Option<CallText>,
     /// The value as it is written, as bytes of the object.
     pub(crate) span: Range<usize>,
+    /// Of a number.
+    name: Option<NumberName>,
 }
 
 /// A text of a tool call that is read in its own way.
@@ -60,6 +64,11 @@ impl OtherText {
             Some(CallText::Arguments) => Form::Arguments,
             Some(CallText::Name) | None => Form::Text,
         }
+    }
+
+    /// What a check reads of it: a number stands behind the words of its name.
+    pub(crate) fn text<'a>(&self, object: &'a [u8]) -> Cow<'a, str> {
+        labelled(self.name, self.form(), object, &self.span)
     }
 
     pub(crate) fn stands_alone(&self) -> bool {
@@ -103,7 +112,10 @@ impl Place {
             path: TextPath::of(name),
             member: None,
             alone: TextPath::of(name).alone(),
-            scope: Scope::Part { is_text: true },
+            scope: Scope::Part {
+                is_text: true,
+                is_call: false,
+            },
             of_call: None,
         }
     }
@@ -171,8 +183,8 @@ pub(crate) fn texts_of(name: &str, value: View<'_>) -> OtherTexts {
 /// What the members of an object are.
 #[derive(Clone, Copy)]
 enum Scope {
-    /// A part, whose data are text where it is one of text.
-    Part { is_text: bool },
+    /// A part, whose data are text where it is one of text, and whose objects are arguments where it is a call.
+    Part { is_text: bool, is_call: bool },
     /// A call of a tool, whose name is text.
     Call,
     /// A sound, whose data are none.
@@ -195,24 +207,30 @@ impl Scope {
 struct Walk {
     texts: OtherTexts,
     depth: usize,
+    /// That of the numbers that follow, inside arguments.
+    name: Option<NumberName>,
 }
 
 impl Walk {
     fn member(&mut self, member: &NamedView<'_>, object: Place) {
-        let (name, value) = (unescape(member.key), member.value);
+        let (name, value, outer) = (unescape(member.key), member.value, self.name);
         let lower = folded(&name);
         let scope = object.scope;
-        let is_bytes = value.kind() == Kind::String
-            && matches!(scope, Scope::Media | Scope::Part { is_text: false });
+        let is_string = value.kind() == Kind::String;
+        let is_bytes =
+            is_string && matches!(scope, Scope::Media | Scope::Part { is_text: false, .. });
         let place = match (scope, Meaning::of(&name)) {
             (Scope::Free, _) => {
                 self.text_alone(member.name, CallText::ArgumentName, object);
+                self.name = Some(name_at(member.name));
                 object.inside(&name, Scope::Free)
             }
             (_, Meaning::Free) => Place {
                 of_call: Some(CallText::Arguments),
                 ..object.inside(&name, Scope::Free)
             },
+            // One that is no text means what its caller wants.
+            _ if lower == "name" && !is_string => object.inside(&name, Scope::Free),
             (Scope::Call, _) if lower == "name" => Place {
                 of_call: Some(CallText::Name),
                 ..object.inside(&name, scope)
@@ -224,9 +242,19 @@ impl Walk {
             (_, Meaning::NoText) => return,
             (_, Meaning::Source) if is_bytes => return,
             _ if is_attribute(&lower) => return,
+            (Scope::Call, Meaning::Unknown | Meaning::Source) if !is_wrapper(member.key) => Place {
+                of_call: Some(CallText::Arguments),
+                ..object.inside(&name, Scope::Free)
+            },
+            (Scope::Part { is_call: true, .. }, Meaning::Unknown)
+                if value.kind() == Kind::Object && !is_wrapper(member.key) =>
+            {
+                object.inside(&name, Scope::Free)
+            }
             _ => object.inside(&name, scope.of_member(&lower)),
         };
         self.value(value, place);
+        self.name = outer;
     }
 
     fn value(&mut self, value: View<'_>, place: Place) {
@@ -249,6 +277,9 @@ impl Walk {
             Kind::Number if matches!(place.scope, Scope::Free) => {
                 if long_number(value.raw()).is_some() {
                     self.text_alone(value, CallText::Number, place);
+                    if let Some(name) = &mut self.name {
+                        name.sharing = Sharing::Further;
+                    }
                 }
             }
             Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
@@ -276,18 +307,31 @@ impl Walk {
                 member: place.member.unwrap_or(TopMember::Other(place.path)),
                 of_call: place.of_call,
                 span: text.span(),
+                name: self
+                    .name
+                    .filter(|_| place.of_call == Some(CallText::Number)),
             }),
             false => self.texts.has_unreadable = true,
         }
     }
 
     fn object(&mut self, object: View<'_>, mut place: Place) {
-        if let Scope::Part { is_text } = &mut place.scope {
-            *is_text = is_textual(object);
+        if matches!(place.scope, Scope::Part { .. }) {
+            let PartKind { is_text, is_call } = PartKind::of(object);
+            place.scope = Scope::Part { is_text, is_call };
         }
         for member in object.members() {
             self.member(&member, place);
         }
+    }
+}
+
+fn name_at(name: View<'_>) -> NumberName {
+    let Range { start, end } = name.span();
+    NumberName {
+        start,
+        end,
+        sharing: Sharing::First,
     }
 }
 

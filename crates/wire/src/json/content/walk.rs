@@ -1,11 +1,13 @@
 //! The walk over the values of a content or of another member of a message.
 
 use super::Piece;
-use super::meaning::{DEEPEST, Meaning, is_textual};
+use super::alone::{Alone, SharedName};
+use super::meaning::{DEEPEST, Meaning, PartKind, is_wrapper};
 use crate::json::form::Form;
 use crate::json::kind::Kind;
 use crate::json::name::{is_exactly, is_in_any_case};
 use crate::json::number::long_number;
+use crate::json::number_name::Sharing;
 use crate::json::view::{NamedView, View};
 use std::ops::ControlFlow;
 
@@ -23,6 +25,8 @@ pub(super) struct Walk<'w, 'a> {
     standing: Standing,
     /// It is a call of a tool, whose name is read and whose arguments are JSON in a string.
     is_call: bool,
+    /// That of the numbers that follow, inside arguments.
+    name: Option<SharedName<'a>>,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -35,6 +39,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             depth: 0,
             standing,
             is_call: false,
+            name: None,
         }
     }
 
@@ -47,7 +52,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     /// The arguments of a tool: JSON in a string, or as it is.
     pub(super) fn arguments(&mut self, arguments: View<'a>) -> ControlFlow<()> {
         match arguments.kind() {
-            Kind::String => (self.each)(Piece::Alone(arguments, Form::Arguments)),
+            Kind::String => self.alone(arguments, Form::Arguments),
             _ => self.value(arguments, Meaning::Free),
         }
     }
@@ -66,7 +71,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 elements.try_for_each(|element| walk.value(element, meaning))
             }),
             Kind::Number if meaning == Meaning::Free => match long_number(value.raw()) {
-                Some(_) => (self.each)(Piece::Alone(value, Form::Number)),
+                Some(_) => self.number(value),
                 None => ControlFlow::Continue(()),
             },
             // Numbers are common among unknown members, and none where text is expected.
@@ -74,6 +79,29 @@ impl<'w, 'a> Walk<'w, 'a> {
                 (self.each)(Piece::Unreadable)
             }
             Kind::Number | Kind::True | Kind::False | Kind::Null => ControlFlow::Continue(()),
+        }
+    }
+
+    fn alone(&mut self, value: View<'a>, form: Form) -> ControlFlow<()> {
+        (self.each)(Piece::Alone(Alone::of(value, form)))
+    }
+
+    fn number(&mut self, value: View<'a>) -> ControlFlow<()> {
+        let name = self.name;
+        if let Some(name) = &mut self.name {
+            name.sharing = Sharing::Further;
+        }
+        (self.each)(Piece::Alone(Alone {
+            name,
+            ..Alone::of(value, Form::Number)
+        }))
+    }
+
+    /// The name of who speaks, or of a tool. One that is no text means what its caller wants.
+    pub(super) fn name(&mut self, name: View<'a>) -> ControlFlow<()> {
+        match name.kind() {
+            Kind::String => self.alone(name, Form::Name),
+            _ => self.value(name, Meaning::Free),
         }
     }
 
@@ -86,15 +114,23 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn part(&mut self, part: View<'a>, meaning: Meaning) -> ControlFlow<()> {
         if meaning == Meaning::Free {
-            return part.members().try_for_each(|member| {
+            for member in part.members() {
+                let outer = self.name;
                 if member.key.len() > 2 {
-                    (self.each)(Piece::Alone(member.name, Form::Name))?;
+                    self.alone(member.name, Form::Name)?;
                 }
-                self.value(member.value, Meaning::Free)
-            });
+                self.name = Some(SharedName {
+                    name: member.name,
+                    sharing: Sharing::First,
+                });
+                self.value(member.value, Meaning::Free)?;
+                self.name = outer;
+            }
+            return ControlFlow::Continue(());
         }
         // Looked up once: a part may have any number of members.
-        let (mut textual, main) = (None, main_text(part));
+        let (mut kind, main) = (None, main_text(part));
+        let mut kind = || *kind.get_or_insert_with(|| PartKind::of(part));
         for (at, member) in part.members().enumerate() {
             let own = Meaning::of_member(member.key);
             let is_main = match own {
@@ -106,12 +142,20 @@ impl<'w, 'a> Walk<'w, 'a> {
                 self.standing = Standing::Aside;
             }
             match own {
-                Meaning::Source
-                    if member.value.kind() == Kind::String
-                        && !*textual.get_or_insert_with(|| is_textual(part)) => {}
+                Meaning::Source if member.value.kind() == Kind::String && !kind().is_text => {}
                 Meaning::Source => self.value(member.value, Meaning::Unknown)?,
-                Meaning::NoText => self.name_of_call(&member)?,
+                Meaning::NoText => self.name_of_part(&member)?,
                 Meaning::Free if self.is_call => self.arguments(member.value)?,
+                Meaning::Unknown if self.is_call && !is_wrapper(member.key) => {
+                    self.unknown_of_call(member.value)?;
+                }
+                Meaning::Unknown
+                    if member.value.kind() == Kind::Object
+                        && kind().is_call
+                        && !is_wrapper(member.key) =>
+                {
+                    self.value(member.value, Meaning::Free)?;
+                }
                 meaning => self.value(member.value, meaning)?,
             }
             self.standing = standing;
@@ -119,13 +163,29 @@ impl<'w, 'a> Walk<'w, 'a> {
         ControlFlow::Continue(())
     }
 
-    fn name_of_call(&mut self, member: &NamedView<'a>) -> ControlFlow<()> {
+    /// A member of a call that nobody knows: what is an object, or JSON in a string, may be its arguments.
+    fn unknown_of_call(&mut self, value: View<'a>) -> ControlFlow<()> {
+        match value.kind() {
+            Kind::String if holds_json(value) => self.alone(value, Form::Arguments),
+            Kind::String => self.value(value, Meaning::Unknown),
+            _ => self.value(value, Meaning::Free),
+        }
+    }
+
+    /// The name of a tool, and of anything where it is no text.
+    fn name_of_part(&mut self, member: &NamedView<'a>) -> ControlFlow<()> {
         let is_string = member.value.kind() == Kind::String;
-        match self.is_call && is_string && is_in_any_case(member.key, "name") {
-            true => (self.each)(Piece::Alone(member.value, Form::Name)),
+        match (self.is_call || !is_string) && is_in_any_case(member.key, "name") {
+            true => self.name(member.value),
             false => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether the text of a string begins as an object or a list does.
+fn holds_json(string: View<'_>) -> bool {
+    let text = string.text().unwrap_or_default();
+    text.trim_start().starts_with(['{', '['])
 }
 
 /// Which member of a part most readers take for its text: the last that is called so, in the case that readers
