@@ -140,7 +140,7 @@ fn of_role<'a>(
     match (role.text(), role.kind()) {
         (None, Kind::Null) => ControlFlow::Continue(()),
         (Some(word), _) if ROLES.contains(&&*word) => ControlFlow::Continue(()),
-        (Some(_), _) => each(Piece::Alone(role, Form::Name)),
+        (Some(_), _) => each(Piece::Alone(Alone::of(role, Form::Name))),
         (None, _) => each(Piece::Unreadable),
     }
 }
