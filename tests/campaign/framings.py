@@ -169,10 +169,10 @@ def before(ours, theirs):
     return "same" if all(marked) else "DIFFERS"
 
 
-def behind(front, both):
-    """As `compare`; a front may also pass on a refusal while it waits for the rest of a body."""
-    waits = both.end == OPEN and both.requests == [*front.requests, REFUSED]
-    return "they refuse" if waits else compare(front, both)
+def in_a_chain(alone, chained):
+    """As `compare`; a front may also pass on the refusal of the server behind it and wait for the rest of a body."""
+    waits = chained.end == OPEN and chained.requests == [*alone.requests, REFUSED]
+    return "they refuse" if waits else compare(alone, chained)
 
 
 class Table:
@@ -219,7 +219,7 @@ async def gateway_rows(table, readers, alone):
         await table.row(f"{name} before the gateway", before, ours, Side(front))
     for name in ["nginx", "haproxy", "node"]:
         port = await wait(readers.gateway, alone[name])
-        await table.row(f"{name} behind the gateway", compare, ours, Side(port))
+        await table.row(f"{name} behind the gateway", in_a_chain, ours, Side(port))
 
 
 async def analysis_rows(table, readers, alone):
@@ -233,7 +233,8 @@ async def analysis_rows(table, readers, alone):
     for name in ["nginx", "haproxy"]:
         itself = Side(alone[name], name_of_line)
         front = Side(await wait(getattr(readers, name), side.port), name_of_answer)
-        await table.row(f"{name} before the analysis API", behind, (itself, await read_all(itself, table.of)), front)
+        alone_readings = (itself, await read_all(itself, table.of))
+        await table.row(f"{name} before the analysis API", in_a_chain, alone_readings, front)
 
 
 async def campaign(arguments):
