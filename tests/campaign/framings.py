@@ -170,8 +170,9 @@ def before(ours, theirs):
 
 
 def in_a_chain(alone, chained):
-    """As `compare`; a front may also pass on the refusal of the server behind it and wait for the rest of a body."""
-    waits = chained.end == OPEN and chained.requests == [*alone.requests, REFUSED]
+    """As `compare`; a front may also pass on an early answer of the server behind it and await the rest of a body."""
+    early = [[*alone.requests, answer] for answer in (REFUSED, FIRST)]
+    waits = chained.end == OPEN and chained.requests in early
     return "they refuse" if waits else compare(alone, chained)
 
 
