@@ -57,6 +57,16 @@ fn rules_busy(reason: TurnRefusal) -> &'static str {
     }
 }
 
+/// Why the store is not read for now.
+fn reads_busy(reason: TurnRefusal) -> &'static str {
+    match reason {
+        TurnRefusal::Full => "too many requests of this client wait to read the store: try again",
+        TurnRefusal::Late => {
+            "the request waited too long to read the store (limits.longest_wait): try again"
+        }
+    }
+}
+
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApiError {
@@ -214,6 +224,9 @@ pub enum ApiError {
     /// Too many rules wait to be compiled, or these have waited for too long.
     #[error("{}", rules_busy(*.0))]
     RulesBusy(TurnRefusal),
+    /// Too many reads wait, or this one has waited for too long.
+    #[error("{}", reads_busy(*.0))]
+    ReadsBusy(TurnRefusal),
     /// The analysis itself failed.
     #[error("the analysis failed")]
     Internal,
@@ -253,7 +266,11 @@ impl ApiError {
             | Self::NotArrived
             | Self::ExchangeErased => 404,
             Self::MethodNotAllowed => 405,
-            Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => 503,
+            Self::StoreDown
+            | Self::Busy(_)
+            | Self::RulesBusy(_)
+            | Self::ReadsBusy(_)
+            | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,
         }
     }
@@ -263,9 +280,11 @@ impl ApiError {
         match self {
             Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
             Self::TooManyWaiting => Some(WAITING_RETRY_AFTER),
-            Self::StoreDown | Self::Busy(_) | Self::RulesBusy(_) | Self::Overloaded => {
-                Some(RETRY_AFTER)
-            }
+            Self::StoreDown
+            | Self::Busy(_)
+            | Self::RulesBusy(_)
+            | Self::ReadsBusy(_)
+            | Self::Overloaded => Some(RETRY_AFTER),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 //! call them. Each service gets the store traits that it uses, not the whole store.
 
 use super::access::Access;
+use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
 use super::admin::Admin;
 use super::audit::AuditLog;
@@ -121,6 +122,7 @@ struct Shared {
     inline_rules: Arc<InlineRulesCache>,
     audit: AuditLog,
     access: Arc<Access>,
+    reads: Arc<ReadTurns>,
 }
 
 impl Shared {
@@ -141,7 +143,9 @@ impl Shared {
         let file_policies = Arc::new(FilePolicies::default());
         let applications =
             ApplicationCache::new(store.clone(), file_policies.clone(), compilations.clone());
+        let reads = ReadTurns::new(store.pool().limit, settings.queue.longest_wait);
         Ok(Self {
+            reads: Arc::new(reads),
             applications: Arc::new(applications),
             file_policies,
             audit: AuditLog::new(store.clone()),
@@ -180,6 +184,7 @@ impl Shared {
             saved_filters: self.store.clone(),
             engine: self.store.clone(),
             access: self.access.clone(),
+            reads: self.reads.clone(),
             audit: self.audit.clone(),
             files: Files {
                 blobs: startup::open_blobs(settings, data_dir)?,
@@ -217,6 +222,7 @@ impl Shared {
             records: self.store.clone(),
             accounts: self.store.clone(),
             audit: self.audit.clone(),
+            reads: self.reads.clone(),
             file_policies: self.file_policies.clone(),
             application_cache: self.applications.clone(),
             token_cache: self.tokens.clone(),

@@ -31,6 +31,7 @@ mod memory_returned;
 mod overrides;
 mod parameter_bounds;
 mod path;
+mod read_shares;
 mod reading;
 mod regex_bounds;
 mod remote_checks;

@@ -162,6 +162,7 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         "analysis",
         "compiled_rules",
         "file_readers",
+        "store_reads",
         "api_memory",
         "api_connections",
     ] {
@@ -176,6 +177,7 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         &all["compiled_rules"]["of_requests"],
         &all["compiled_rules"]["of_applications"],
         &all["file_readers"],
+        &all["store_reads"],
     ] {
         assert!(readers["places"].as_i64() >= Some(1), "{all}");
         assert_eq!(

@@ -72,6 +72,11 @@ impl Caller {
         self.among(&"trials")
     }
 
+    /// Whose share its reads of the store are counted on.
+    pub(crate) fn reads(&self) -> Tenant {
+        self.among(&"reads")
+    }
+
     /// Its tenant for one kind of work. Whoever may make tokens for an application has one share, however many it
     /// makes: they take turns within it.
     fn among(&self, kind: &impl Hash) -> Tenant {
@@ -193,6 +198,7 @@ mod tests {
         assert_eq!(one.tenant(own).holder, two.tenant(own).holder);
         assert_eq!(one.trials().holder, two.trials().holder);
         assert_eq!(one.holder(), two.holder());
+        assert_eq!(one.reads().holder, two.reads().holder);
         // They take turns within it.
         assert_ne!(one.tenant(own), two.tenant(own));
         let stranger = caller(&[Scope::Ingest], Some(other));

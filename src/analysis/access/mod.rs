@@ -2,6 +2,7 @@
 
 pub(crate) mod caller;
 mod rate_limit;
+pub(crate) mod read_turns;
 pub(crate) mod token_cache;
 
 // The types of the store that callers of this service pass and get.

@@ -42,6 +42,7 @@ impl Admin {
         mut filter: ApplicationFilter,
     ) -> Result<ApplicationPage, ApiError> {
         filter.id = caller.narrow(None)?;
+        let _turn = self.reads.take(caller).await?;
         let mut page = self.applications.applications(&filter).await?;
         let found = page.applications.into_iter();
         page.applications = found.map(|it| self.file_policies.in_force(it)).collect();
@@ -206,6 +207,7 @@ impl Admin {
         limit: u32,
     ) -> Result<(Vec<ApplicationVersion>, Option<i64>), ApiError> {
         self.find_application(caller, id).await?;
+        let _turn = self.reads.take(caller).await?;
         let asked = limit.saturating_add(1);
         let mut versions = self
             .applications

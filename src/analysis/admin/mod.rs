@@ -16,6 +16,7 @@ pub(crate) use monitor_store::{
 };
 
 use crate::analysis::access::caller::Caller;
+use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::access::token_cache::TokenCache;
 use crate::analysis::audit::AuditLog;
 use crate::analysis::error::ApiError;
@@ -41,6 +42,7 @@ pub struct Admin {
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) audit: AuditLog,
+    pub(super) reads: Arc<ReadTurns>,
     pub(super) file_policies: Arc<FilePolicies>,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) token_cache: Arc<TokenCache>,
@@ -80,6 +82,7 @@ impl Admin {
         caller: &Caller,
         filter: AuditFilter,
     ) -> Result<(Vec<AuditEntry>, Option<i64>), ApiError> {
+        let _turn = self.reads.take(caller).await?;
         self.audit.page(caller, filter).await
     }
 }

@@ -155,7 +155,9 @@ impl Admin {
     /// # Errors
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
+        let turn = self.reads.take(caller).await?;
         let record = find_record(&*self.records, caller, id).await?;
+        drop(turn);
         let judge = self.rules_of(caller, &record).await?;
         let mut explanation = Explanation {
             request_id: id,
@@ -213,7 +215,9 @@ impl Admin {
         let claim = caller.awaited(application);
         let compile = || CompiledRules::from(replay.draft);
         let draft = self.compilations.run(claim, compile).await?;
+        let turn = self.reads.take(caller).await?;
         let page = self.records.whole_page(&filter).await?;
+        drop(turn);
         let mut result = ReplayPage {
             next_before: page.next_before,
             ..ReplayPage::default()

@@ -128,6 +128,7 @@ impl Admin {
         limit: u32,
     ) -> Result<(Vec<Token>, Option<TokenPosition>), ApiError> {
         let application = caller.narrow(application)?;
+        let _turn = self.reads.take(caller).await?;
         let asked = limit.saturating_add(1);
         let mut tokens = self.tokens.tokens(application, before, asked).await?;
         let is_last = tokens.len() <= limit as usize;

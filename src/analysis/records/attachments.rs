@@ -293,7 +293,12 @@ impl Records {
     }
 
     /// The files of the record at this position.
-    pub(crate) async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, ApiError> {
+    pub(crate) async fn attachments(
+        &self,
+        caller: &Caller,
+        seq: i64,
+    ) -> Result<Vec<Attachment>, ApiError> {
+        let _turn = self.reads.take(caller).await?;
         Ok(self.files.store.attachments(seq).await?)
     }
 
@@ -305,7 +310,7 @@ impl Records {
         wanted: &WantedFile,
     ) -> Result<(Attachment, BlobBytes), ApiError> {
         let record = self.record(caller, record).await?;
-        let files = self.attachments(record.summary.seq).await?;
+        let files = self.attachments(caller, record.summary.seq).await?;
         let file = files.into_iter().find(|file| file.kept && wanted.is(file));
         let file = file.ok_or(ApiError::NotFound)?;
         let bytes = self.files.blobs.read(wanted.hash).await?;

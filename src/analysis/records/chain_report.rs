@@ -66,6 +66,7 @@ impl Records {
         filter: ChainFilter,
     ) -> Result<ChainPage, ApiError> {
         caller.must_be_unbound()?;
+        let _turn = self.reads.take(caller).await?;
         let known = self.chain.chains(&filter).await?;
         let reports = known.gateways.iter().map(|state| report(state, &filter));
         let gateways: Vec<_> = reports.collect();

@@ -48,6 +48,7 @@ impl Records {
         let Some(exchange) = &beside.exchange_id else {
             return Ok(Vec::new());
         };
+        let _turn = self.reads.take(caller).await?;
         let found = self
             .exchanges
             .tool_calls(beside.application_id, exchange, MOST_TOOL_PARTS);

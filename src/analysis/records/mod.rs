@@ -22,6 +22,7 @@ pub(crate) use monitor_store::{
 };
 
 use crate::analysis::access::Access;
+use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::audit::AuditLog;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
@@ -46,6 +47,7 @@ pub struct Records {
     pub(super) saved_filters: Arc<dyn SavedFilterStore>,
     pub(super) engine: Arc<dyn StoreEngine>,
     pub(super) access: Arc<Access>,
+    pub(super) reads: Arc<ReadTurns>,
     pub(super) audit: AuditLog,
     pub(super) files: Files,
     pub(super) room: Arc<FileRoom>,
@@ -58,5 +60,10 @@ impl Records {
     /// The PDF and DOCX files that are read, and those that wait for it.
     pub(crate) fn reader_figures(&self) -> TurnFigures {
         self.documents.figures()
+    }
+
+    /// The reads of the store that are under way, and those that wait for their turn.
+    pub(crate) fn read_figures(&self) -> TurnFigures {
+        self.reads.figures()
     }
 }

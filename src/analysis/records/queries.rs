@@ -40,6 +40,7 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<RecordPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
+        let _turn = self.reads.take(caller).await?;
         Ok(self.records.page(&filter).await?)
     }
 
@@ -59,6 +60,7 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<WholePage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
+        let _turn = self.reads.take(caller).await?;
         let mut page = self.records.whole_page(&filter).await?;
         for record in &mut page.records {
             hide_chain(caller, record);
@@ -72,6 +74,7 @@ impl Records {
         caller: &Caller,
         id: RecordId,
     ) -> Result<StoredRecord, ApiError> {
+        let _turn = self.reads.take(caller).await?;
         find_record(&*self.records, caller, id).await
     }
 
@@ -97,6 +100,7 @@ impl Records {
         mut filter: SessionFilter,
     ) -> Result<SessionPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
+        let _turn = self.reads.take(caller).await?;
         let limit = filter.limit;
         // One more than requested, to see whether there is a next page.
         filter.limit = limit.saturating_add(1);
@@ -115,6 +119,7 @@ impl Records {
         most_types: u32,
     ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
         let application = caller.narrow(application)?;
+        let _turn = self.reads.take(caller).await?;
         let traffic = self.statistics.traffic(application, hours).await?;
         let found = self
             .statistics
@@ -129,6 +134,7 @@ impl Records {
         mut filter: StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
+        let _turn = self.reads.take(caller).await?;
         Ok(self.statistics.statistics(&filter).await?)
     }
 }

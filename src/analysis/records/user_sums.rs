@@ -1,9 +1,11 @@
 //! Messages and tokens per end user, summed over the records of a filter (CONTRACT 38). Computed on
-//! request, page by page and for a limited number of records; erased and removed records are not included.
+//! request, page by page and for a limited number of records; erased and removed records are not included. What the
+//! sums take counts in `limits.buffered_bytes`, and one tenant has one such request at a time.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
+use crate::analysis::request_body::BodyMemory;
 use monitor_model::{ApplicationId, Severity};
 use monitor_store::{RecordFilter, RecordSummary};
 use serde::Serialize;
@@ -15,6 +17,8 @@ use utoipa::ToSchema;
 pub const MOST_SUMMED: u64 = 100_000;
 /// Records read at once.
 const PAGE: u32 = 1_000;
+/// Memory of one user beside the name: its entry, with the room of a node, and its place while the users are sorted.
+const ENTRY: usize = 192;
 
 /// The sums of some records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -61,14 +65,32 @@ pub struct Severities {
     pub critical: u64,
 }
 
-type Key = (ApplicationId, Option<String>);
+/// The users of a sum. Counts are of at most [`MOST_SUMMED`] records and a page.
+#[derive(Default)]
+struct Users {
+    entries: BTreeMap<(ApplicationId, Option<Box<str>>), Counts>,
+    /// Bytes of the entries.
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Counts {
+    messages: u32,
+    flagged: u32,
+    low: u32,
+    high: u32,
+    critical: u32,
+    tokens: u64,
+}
 
 impl Records {
-    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed.
+    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed. What the sums
+    /// take is counted as memory of the request.
     pub(crate) async fn user_sums(
         &self,
         caller: &Caller,
         filter: RecordFilter,
+        memory: Option<BodyMemory>,
     ) -> Result<UserSums, ApiError> {
         let listed = filter.limit as usize;
         let mut filter = RecordFilter {
@@ -76,14 +98,21 @@ impl Records {
             limit: PAGE,
             ..filter
         };
-        let mut users: BTreeMap<Key, UserSum> = BTreeMap::new();
+        let _only_one = self.reads.take_sum(caller).await?;
+        let mut users = Users::default();
         let mut sums = UserSums::default();
         loop {
+            let turn = self.reads.take(caller).await?;
             let page = self.records.page(&filter).await?;
+            drop(turn);
+            let held = users.bytes;
             sums.records += page.records.len() as u64;
             for record in &page.records {
                 sums.tokens = sums.tokens.saturating_add(record.token_count);
-                add(&mut users, record);
+                users.add(record);
+            }
+            if let Some(memory) = &memory {
+                memory.grow(users.bytes - held).await?;
             }
             filter.before = page.next_before;
             if filter.before.is_none() || sums.records >= MOST_SUMMED {
@@ -91,33 +120,51 @@ impl Records {
             }
         }
         sums.next_before = filter.before;
-        sums.user_count = users.len();
-        sums.users = users.into_values().collect();
-        sums.users.sort_by_key(|one| Reverse(one.tokens));
-        sums.users.truncate(listed);
+        sums.user_count = users.entries.len();
+        sums.users = users.first(listed);
         Ok(sums)
     }
 }
 
-fn add(users: &mut BTreeMap<Key, UserSum>, record: &RecordSummary) {
-    let key = (record.application_id, record.user_id.clone());
-    let sum = users.entry(key).or_insert_with(|| UserSum {
-        application_id: record.application_id,
-        user_id: record.user_id.clone(),
-        messages: 0,
-        flagged: 0,
-        tokens: 0,
-        severities: Severities::default(),
-    });
-    let flagged =
-        record.flagged_guardrails || record.flagged_custom_policy || record.flagged_dataclean;
-    sum.messages += 1;
-    sum.flagged += u64::from(flagged);
-    sum.tokens = sum.tokens.saturating_add(record.token_count);
-    match record.severity {
-        None => {}
-        Some(Severity::Low) => sum.severities.low += 1,
-        Some(Severity::High) => sum.severities.high += 1,
-        Some(Severity::Critical) => sum.severities.critical += 1,
+impl Users {
+    fn add(&mut self, record: &RecordSummary) {
+        let user = record.user_id.as_deref();
+        let key = (record.application_id, user.map(Box::from));
+        let bytes = &mut self.bytes;
+        let sum = self.entries.entry(key).or_insert_with(|| {
+            *bytes += ENTRY + user.map_or(0, str::len);
+            Counts::default()
+        });
+        let flagged =
+            record.flagged_guardrails || record.flagged_custom_policy || record.flagged_dataclean;
+        sum.messages += 1;
+        sum.flagged += u32::from(flagged);
+        sum.tokens = sum.tokens.saturating_add(record.token_count);
+        match record.severity {
+            None => {}
+            Some(Severity::Low) => sum.low += 1,
+            Some(Severity::High) => sum.high += 1,
+            Some(Severity::Critical) => sum.critical += 1,
+        }
+    }
+
+    /// Those with the most tokens.
+    fn first(self, listed: usize) -> Vec<UserSum> {
+        let mut users: Vec<_> = self.entries.into_iter().collect();
+        users.sort_by_key(|(_, counts)| Reverse(counts.tokens));
+        users.truncate(listed);
+        let sum = |((application_id, user), counts): ((_, Option<Box<str>>), Counts)| UserSum {
+            application_id,
+            user_id: user.map(String::from),
+            messages: counts.messages.into(),
+            flagged: counts.flagged.into(),
+            tokens: counts.tokens,
+            severities: Severities {
+                low: counts.low.into(),
+                high: counts.high.into(),
+                critical: counts.critical.into(),
+            },
+        };
+        users.into_iter().map(sum).collect()
     }
 }

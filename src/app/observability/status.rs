@@ -105,6 +105,7 @@ impl Overview {
             "analysis": self.services.as_ref().map(|services| turns(services.ingest.turn_figures())),
             "compiled_rules": self.services.as_ref().map(|services| compiled_rules(services)),
             "file_readers": self.services.as_ref().map(|services| turns(services.records.reader_figures())),
+            "store_reads": self.services.as_ref().map(|services| turns(services.records.read_figures())),
             "api_memory": self.api_activity.memory_figures().map(memory),
             "api_connections": self.services.as_ref().map(|_| connections(self.api_activity.limit())),
             "store": store.as_ref().map(store_page),

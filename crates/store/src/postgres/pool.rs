@@ -1,4 +1,4 @@
-//! The connections that reads and changes of settings share. A connection returns to the pool only after its
+//! Connections that reads, and changes of settings, share. A connection returns to the pool only after its
 //! work was completed; otherwise it is closed, so that no connection is ever reused with an answer pending.
 //! All idle connections are closed with it: what broke one may have broken all.
 
@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, SemaphorePermit, TryAcquireError};
 use tokio::time::timeout;
 
-/// The most connections at a time, and how long a caller waits for one.
-const CONNECTIONS: usize = 8;
+/// How long a caller waits for a connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest time for one piece of work; the server cancels a statement earlier.
 const WORK_TIMEOUT: Duration = Duration::from_secs(12);
@@ -32,6 +31,8 @@ struct Idle {
 /// Connections, and permits to use them.
 pub(super) struct ConnectionPool {
     connector: Connector,
+    /// The most connections at a time.
+    limit: usize,
     permits: Semaphore,
     idle: Mutex<Vec<Idle>>,
     /// Microseconds that callers waited for a permit.
@@ -49,10 +50,11 @@ pub(super) struct PooledConnection<'p> {
 }
 
 impl ConnectionPool {
-    pub(super) fn new(connector: Connector) -> Self {
+    pub(super) fn new(connector: Connector, limit: usize) -> Self {
         Self {
             connector,
-            permits: Semaphore::new(CONNECTIONS),
+            limit,
+            permits: Semaphore::new(limit),
             idle: Mutex::default(),
             waited_us: AtomicU64::new(0),
             completed: Mutex::default(),
@@ -67,9 +69,9 @@ impl ConnectionPool {
 
     /// The connections of this process; those of its writer and its listener are others.
     pub(super) fn figures(&self) -> PoolFigures {
-        let in_use = CONNECTIONS.saturating_sub(self.permits.available_permits());
+        let in_use = self.limit.saturating_sub(self.permits.available_permits());
         PoolFigures {
-            limit: CONNECTIONS as u64,
+            limit: self.limit as u64,
             in_use: in_use as u64,
             idle: self.idle().len() as u64,
             waited: Duration::from_micros(self.waited_us.load(Ordering::Relaxed)),

@@ -25,6 +25,11 @@ const FACTS: &str = "
         pg_database_size(current_database()) AS bytes,
         (SELECT max(version) FROM schema_version) AS schema";
 
+/// Connections for reads and changes, and those for look-ups: eight together, beside those of the writer, the listener
+/// and maintenance.
+const CONNECTIONS: usize = 6;
+const LOOKUPS: usize = 2;
+
 /// While every connection is at work, the database is not asked again for so long after it completed something.
 const RECENTLY: Duration = Duration::from_secs(1);
 
@@ -34,6 +39,8 @@ const SCHEMA: &str = "SELECT max(version)::bigint FROM schema_version";
 pub struct PostgresStore {
     pub(super) connector: Connector,
     pub(super) pool: ConnectionPool,
+    /// For what a call or a check waits for.
+    pub(super) lookups: ConnectionPool,
     pub(super) writer: Writer,
     pub(super) listener: Listener,
     pub(super) maintenance: Maintenance,
@@ -62,7 +69,8 @@ impl PostgresStore {
         connect::close(connection).await;
         let days = Arc::new(watch::Sender::new(days));
         Ok(Self {
-            pool: ConnectionPool::new(connector.clone()),
+            pool: ConnectionPool::new(connector.clone(), CONNECTIONS),
+            lookups: ConnectionPool::new(connector.clone(), LOOKUPS),
             writer: Writer::start(&connector),
             listener: Listener::start(&connector),
             maintenance: Maintenance::start(connector.clone(), days.clone()),
@@ -90,11 +98,26 @@ impl PostgresStore {
         &self,
         query: Query<'_, Postgres, PgArguments>,
     ) -> Result<Vec<PgRow>, StoreError> {
-        let mut pooled = self.pool.acquire().await?;
-        let rows = with_timeout(query.fetch_all(pooled.connection())).await?;
-        pooled.release();
-        Ok(rows)
+        rows(&self.pool, query).await
     }
+
+    /// The rows of a look-up by a key, such as a token's, which waits for no long read.
+    pub(super) async fn look_up(
+        &self,
+        query: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        rows(&self.lookups, query).await
+    }
+}
+
+async fn rows(
+    pool: &ConnectionPool,
+    query: Query<'_, Postgres, PgArguments>,
+) -> Result<Vec<PgRow>, StoreError> {
+    let mut pooled = pool.acquire().await?;
+    let rows = with_timeout(query.fetch_all(pooled.connection())).await?;
+    pooled.release();
+    Ok(rows)
 }
 
 #[async_trait]
@@ -142,5 +165,6 @@ impl StoreEngine for PostgresStore {
         self.listener.stop().await;
         self.maintenance.stop().await;
         self.pool.close().await;
+        self.lookups.close().await;
     }
 }

@@ -19,8 +19,11 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Connections that read the file.
+/// Connections for reads of records and lists, however long they take.
 const READERS: u32 = 4;
+/// Connections for what a call or a check waits for: a token, an application, the policies. Each is a look-up by a key,
+/// and waits for none of the long reads.
+const LOOKUPS: u32 = 2;
 /// How long a statement waits for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Page cache of the writer and of each reader, in KiB; SQLite takes a negative number for KiB.
@@ -45,6 +48,7 @@ const TEMP_STORE: &str = "PRAGMA temp_store = MEMORY";
 /// Everything that the analysis server stores, in one SQLite file.
 pub struct SqliteStore {
     pub(super) readers: SqlitePool,
+    pub(super) lookups: SqlitePool,
     pub(super) writer: Writer,
     pub(super) policy_written: watch::Sender<()>,
     pub(super) settings_watch: SettingsWatch,
@@ -78,7 +82,8 @@ impl SqliteStore {
         let writing = writing.foreign_keys(true).pragma("temp_store", "MEMORY");
         let writing = WritingConnection::new(connection, writing).await?;
         Ok(Self {
-            readers: readers(options),
+            readers: readers(options.clone(), READERS),
+            lookups: readers(options, LOOKUPS),
             migrated,
             writer: Writer::start(writing),
             policy_written: watch::Sender::new(()),
@@ -127,6 +132,7 @@ impl StoreEngine for SqliteStore {
     async fn close(&self) {
         // The writer last: the connection that closes last copies the log into the file.
         self.readers.close().await;
+        self.lookups.close().await;
         self.writer.stop().await;
     }
 }
@@ -168,13 +174,13 @@ fn writing(options: SqliteConnectOptions) -> SqliteConnectOptions {
         .thread_name(|_| priority::WRITER_THREAD.into())
 }
 
-fn readers(options: SqliteConnectOptions) -> SqlitePool {
+fn readers(options: SqliteConnectOptions, connections: u32) -> SqlitePool {
     let reading = options
         .read_only(true)
         .row_buffer_size(READ_AHEAD)
         .pragma("cache_size", READER_CACHE);
     SqlitePoolOptions::new()
-        .max_connections(READERS)
+        .max_connections(connections)
         .acquire_timeout(BUSY_TIMEOUT)
         .test_before_acquire(false)
         .idle_timeout(None)

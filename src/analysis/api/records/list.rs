@@ -61,6 +61,9 @@ pub(crate) async fn one(
     PathId(id): PathId<RecordId>,
 ) -> Outcome {
     let record = services.records.record(&caller, id).await?;
-    let files = services.records.attachments(record.summary.seq).await?;
+    let files = services
+        .records
+        .attachments(&caller, record.summary.seq)
+        .await?;
     ok(&Whole::with_files(&record, &files))
 }

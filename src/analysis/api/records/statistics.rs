@@ -3,13 +3,14 @@
 //! and tokens per end user, of the stored records.
 
 use super::filters;
-use crate::analysis::FieldProblem;
-use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::extract::{Api, Query, Reader, count_for};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::clock::now_ms;
 use crate::analysis::records::user_sums::UserSums;
+use crate::analysis::{BodyMemory, FieldProblem};
 use axum::extract::State;
+use axum::http::Extensions;
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use monitor_store::DayStatistics;
 use serde::Serialize;
@@ -106,13 +107,21 @@ pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Qu
     ),
 )]
 // The filters of `GET /records` except text; `limit` applies to the users.
-pub(crate) async fn users(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
+pub(crate) async fn users(
+    State(services): Api,
+    Reader(caller): Reader,
+    extensions: Extensions,
+    query: Query,
+) -> Outcome {
     let filter = filters::records(query)?;
     if filter.text.is_some() {
         let problem = "does not apply to sums; allowed: the other filters of GET /records";
         return Err(FieldProblem::new("text", problem).into());
     }
-    ok(&services.records.user_sums(&caller, filter).await?)
+    count_for(&caller, &extensions);
+    let memory = extensions.get::<BodyMemory>().cloned();
+    let sums = services.records.user_sums(&caller, filter, memory);
+    ok(&sums.await?)
 }
 
 impl<'a> From<&'a DayStatistics> for Item<'a> {

@@ -43,7 +43,10 @@ pub(super) async fn json(
         .records
         .record(&visit.caller, record_id(&id)?)
         .await?;
-    let files = services.records.attachments(record.summary.seq).await?;
+    let files = services
+        .records
+        .attachments(&visit.caller, record.summary.seq)
+        .await?;
     let whole = serde_json::to_vec_pretty(&Whole::with_files(&record, &files));
     let whole = whole.map_err(|_| ApiError::Internal)?;
     let file = format!("attachment; filename=\"record-{}.json\"", record.summary.id);

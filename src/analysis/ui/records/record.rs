@@ -36,7 +36,10 @@ pub(super) async fn page(
         .records
         .record(&visit.caller, record_id(&id)?)
         .await?;
-    let files = services.records.attachments(record.summary.seq).await?;
+    let files = services
+        .records
+        .attachments(&visit.caller, record.summary.seq)
+        .await?;
     let ids = std::iter::once(record.summary.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
     let view = &visit.view;

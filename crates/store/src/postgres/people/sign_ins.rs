@@ -74,7 +74,7 @@ impl SignInStore for PostgresStore {
     }
 
     async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError> {
-        let rows = self.all(sqlx::query(FIND).bind(&hash.0[..])).await?;
+        let rows = self.look_up(sqlx::query(FIND).bind(&hash.0[..])).await?;
         rows.first().map(sign_in).transpose()
     }
 

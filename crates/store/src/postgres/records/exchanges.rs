@@ -17,13 +17,13 @@ impl ExchangeStore for PostgresStore {
     async fn message_of(&self, exchange: &Exchange) -> Result<Option<RecordSummary>, StoreError> {
         let key = exchange_key(exchange.application_id, exchange.stage, &exchange.id);
         let entry = sqlx::query("SELECT seq FROM record_ledger WHERE key = $1").bind(key);
-        let Some(entry) = self.all(entry).await?.into_iter().next() else {
+        let Some(entry) = self.look_up(entry).await?.into_iter().next() else {
             return Ok(None);
         };
         // Not prepared: the planner needs the position to leave out partitions.
         let mut query = QueryBuilder::new("SELECT r.* FROM records r WHERE r.seq = ");
         query.push_bind(entry.number("seq")?).push(NOT_REMOVED);
-        let rows = self.all(query.build().persistent(false)).await?;
+        let rows = self.look_up(query.build().persistent(false)).await?;
         rows.first().map(summary).transpose()
     }
 

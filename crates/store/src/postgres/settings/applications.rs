@@ -53,7 +53,7 @@ impl ApplicationStore for PostgresStore {
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError> {
         let mut query = applications_where();
         query.push("id = ").push_bind(id.0);
-        let rows = self.all(query.build()).await?;
+        let rows = self.look_up(query.build()).await?;
         rows.first().map(application).transpose()
     }
 

@@ -14,13 +14,13 @@ const LIST: &str = "SELECT application_id, name, policy::text AS policy FROM gat
 #[async_trait]
 impl ApplicationPolicyStore for PostgresStore {
     async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
-        let rows = self.all(sqlx::query(LIST)).await?;
+        let rows = self.look_up(sqlx::query(LIST)).await?;
         rows.iter().map(stored_policy).collect()
     }
 
     async fn policy_changes(&self) -> Result<i64, StoreError> {
         let query = sqlx::query("SELECT count FROM policy_changes");
-        let rows = self.all(query).await?;
+        let rows = self.look_up(query).await?;
         let count = rows.first().map(|row| row.number("count")).transpose()?;
         Ok(count.unwrap_or_default())
     }

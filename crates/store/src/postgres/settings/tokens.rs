@@ -38,12 +38,12 @@ impl TokenStore for PostgresStore {
 
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         let query = sqlx::query("SELECT * FROM tokens WHERE hash = $1").bind(&hash.0[..]);
-        self.all(query).await?.first().map(token).transpose()
+        self.look_up(query).await?.first().map(token).transpose()
     }
 
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
         let query = sqlx::query("SELECT * FROM tokens WHERE id = $1").bind(id.0);
-        self.all(query).await?.first().map(token).transpose()
+        self.look_up(query).await?.first().map(token).transpose()
     }
 
     async fn tokens(

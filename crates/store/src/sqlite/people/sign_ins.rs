@@ -81,7 +81,7 @@ impl SignInStore for SqliteStore {
     async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError> {
         let row = sqlx::query(FIND)
             .bind(hash.0.to_vec())
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.lookups)
             .await?;
         row.as_ref().map(sign_in).transpose()
     }

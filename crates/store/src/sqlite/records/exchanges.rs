@@ -31,7 +31,7 @@ impl ExchangeStore for SqliteStore {
             .bind(exchange.application_id.0)
             .bind(&*exchange.id)
             .bind(stage_word(exchange.stage))
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.lookups)
             .await?;
         row.as_ref().map(summary).transpose()
     }

@@ -94,7 +94,7 @@ impl ApplicationStore for SqliteStore {
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError> {
         let row = sqlx::query("SELECT * FROM applications WHERE id = ?1")
             .bind(id.0)
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.lookups)
             .await?;
         row.as_ref().map(application).transpose()
     }
@@ -164,7 +164,7 @@ impl ApplicationStore for SqliteStore {
     }
 
     async fn settings_changed(&self) {
-        self.settings_watch.changed(&self.readers).await;
+        self.settings_watch.changed(&self.lookups).await;
     }
 }
 

@@ -13,14 +13,14 @@ use tokio::sync::watch;
 impl ApplicationPolicyStore for SqliteStore {
     async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
         let rows = sqlx::query("SELECT application_id, name, policy FROM gateway_policies")
-            .fetch_all(&self.readers)
+            .fetch_all(&self.lookups)
             .await?;
         rows.iter().map(stored_policy).collect()
     }
 
     async fn policy_changes(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar("SELECT count FROM policy_changes")
-            .fetch_one(&self.readers)
+            .fetch_one(&self.lookups)
             .await?)
     }
 

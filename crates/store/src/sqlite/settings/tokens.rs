@@ -39,7 +39,7 @@ impl TokenStore for SqliteStore {
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         let row = sqlx::query("SELECT * FROM tokens WHERE hash = ?1")
             .bind(hash.0.to_vec())
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.lookups)
             .await?;
         row.as_ref().map(token).transpose()
     }
@@ -47,7 +47,7 @@ impl TokenStore for SqliteStore {
     async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
         let row = sqlx::query("SELECT * FROM tokens WHERE id = ?1")
             .bind(id.0)
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.lookups)
             .await?;
         row.as_ref().map(token).transpose()
     }

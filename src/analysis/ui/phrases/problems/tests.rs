@@ -175,6 +175,8 @@ fn refusals_of_what_pages_ask_are_told() {
         ApiError::Busy(TurnRefusal::Late),
         ApiError::RulesBusy(TurnRefusal::Full),
         ApiError::RulesBusy(TurnRefusal::Late),
+        ApiError::ReadsBusy(TurnRefusal::Full),
+        ApiError::ReadsBusy(TurnRefusal::Late),
         ApiError::Internal,
         ApiError::NotFound,
     ] {

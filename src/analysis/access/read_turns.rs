@@ -1,0 +1,136 @@
+//! Turns for reads of the store (CONTRACT 38): pages of records, sessions, statistics and settings. The readers of one
+//! tenant never have all connections, so those of another wait for a turn at most. What a call or a check looks up
+//! (tokens, applications, policies) takes no turn: the store has connections of its own for that.
+
+use super::caller::Caller;
+use crate::analysis::error::ApiError;
+use crate::fair_queue::{Claim, NoTurn, QUANTUM, Turn, TurnFigures, TurnLimits, Turns, Urgency};
+use crate::observe::TurnRefusal;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Reads take turns by number: how long one takes does not show before it.
+const COST: u64 = QUANTUM;
+/// Reads that wait, and how many of them one tenant may have (a quarter).
+const WAITING: u64 = 1024;
+const PARTS: u64 = 4;
+/// Sums over many records at the same time; one tenant has one of them.
+const SUMS: usize = 4;
+
+/// Turns for reads of the store.
+pub(crate) struct ReadTurns {
+    pages: Arc<Turns>,
+    sums: Arc<Turns>,
+}
+
+impl ReadTurns {
+    /// For a store with so many connections, one of which is left to changes of settings.
+    pub(crate) fn new(connections: u64, longest_wait: Duration) -> Self {
+        let places = usize::try_from(connections).unwrap_or(usize::MAX).max(2) - 1;
+        let limits = |places, reserved| TurnLimits {
+            places,
+            reserved,
+            short: COST,
+            waiting_cost: WAITING * COST,
+            parts: PARTS,
+            longest_wait,
+        };
+        Self {
+            pages: Turns::new(limits(places, places.div_ceil(3))),
+            sums: Turns::new(limits(SUMS, SUMS - 1)),
+        }
+    }
+
+    /// A turn for one read, until it is dropped.
+    ///
+    /// # Errors
+    /// [`ApiError::ReadsBusy`] where too many wait, or the turn did not come in time.
+    pub(crate) async fn take(&self, caller: &Caller) -> Result<Turn, ApiError> {
+        take(&self.pages, caller).await
+    }
+
+    /// A turn for a sum over many pages, each of which takes a turn of its own.
+    ///
+    /// # Errors
+    /// As [`ReadTurns::take`].
+    pub(crate) async fn take_sum(&self, caller: &Caller) -> Result<Turn, ApiError> {
+        take(&self.sums, caller).await
+    }
+
+    /// The reads that are under way, and those that wait for their turn.
+    pub(crate) fn figures(&self) -> TurnFigures {
+        self.pages.figures()
+    }
+}
+
+async fn take(turns: &Arc<Turns>, caller: &Caller) -> Result<Turn, ApiError> {
+    let claim = Claim {
+        tenant: caller.reads(),
+        urgency: Urgency::Awaited,
+    };
+    let turn = turns.take(claim, COST).await;
+    turn.map_err(|refusal| {
+        ApiError::ReadsBusy(match refusal {
+            NoTurn::Full => TurnRefusal::Full,
+            NoTurn::Late => TurnRefusal::Late,
+        })
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::analysis::access::token_cache::new_token;
+    use futures_util::FutureExt as _;
+    use monitor_model::ApplicationId;
+    use monitor_store::{Scope, Scopes};
+
+    fn caller(application: ApplicationId) -> Caller {
+        let token = new_token("t", Scopes::of(&[Scope::Read]), Some(application));
+        Caller::from(&token)
+    }
+
+    #[tokio::test]
+    async fn the_reads_of_one_tenant_leave_a_connection_to_another_and_one_to_settings() {
+        let turns = ReadTurns::new(4, Duration::from_secs(10));
+        let (own, other) = (ApplicationId::random(), ApplicationId::random());
+        let (one, two) = (caller(own), caller(own));
+        let held = [
+            turns.take(&one).await.unwrap(),
+            turns.take(&two).await.unwrap(),
+        ];
+        assert!(
+            turns.take(&two).now_or_never().is_none(),
+            "its share is two"
+        );
+        let third = turns.take(&caller(other)).now_or_never().unwrap().unwrap();
+        let more = caller(ApplicationId::random());
+        assert!(turns.take(&more).now_or_never().is_none());
+        drop(third);
+        let next = turns.take(&more).now_or_never().unwrap();
+        drop((held, next));
+    }
+
+    #[tokio::test]
+    async fn one_tenant_has_one_sum_at_a_time() {
+        let turns = ReadTurns::new(4, Duration::from_secs(10));
+        let own = ApplicationId::random();
+        let held = turns.take_sum(&caller(own)).await.unwrap();
+        assert!(turns.take_sum(&caller(own)).now_or_never().is_none());
+        let other = caller(ApplicationId::random());
+        assert!(turns.take_sum(&other).now_or_never().unwrap().is_ok());
+        drop(held);
+        assert!(turns.take_sum(&caller(own)).now_or_never().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_waits_for_too_long_is_refused() {
+        let turns = ReadTurns::new(2, Duration::from_secs(10));
+        let own = caller(ApplicationId::random());
+        let held = turns.take(&own).await.unwrap();
+        let refused = turns.take(&own).await.err();
+        assert_eq!(refused, Some(ApiError::ReadsBusy(TurnRefusal::Late)));
+        drop(held);
+    }
+}
