@@ -39,3 +39,4 @@ mod replays;
 mod retention;
 mod token_sums;
 mod tool_calls;
+mod type_bounds;

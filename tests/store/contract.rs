@@ -32,6 +32,7 @@ macro_rules! store_contract {
             statistics: days_end_at_midnight_and_stages_stand_apart
             statistics: everything_is_counted_and_a_duplicate_once
             statistics: pages_follow_each_other_without_a_gap
+            statistics: names_without_end_are_counted_as_one_kind
             statistics: a_span_and_an_application_narrow_them
             retention: by_days_the_oldest_go_and_the_border_stays
             retention: by_rows_the_newest_stay

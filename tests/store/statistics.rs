@@ -118,6 +118,43 @@ pub(crate) async fn pages_follow_each_other_without_a_gap(bed: &Bed) {
     }
 }
 
+pub(crate) async fn names_without_end_are_counted_as_one_kind(bed: &Bed) {
+    const RECORDS: u64 = 30;
+    const NAMES: u64 = 10;
+    for number in 0..RECORDS {
+        let mut record = bed.record();
+        let names = (0..NAMES).map(|name| found(&format!("OWN {number} {name}"), 1));
+        record.answer.dataclean.types = names.chain([found("EMAILS", 1)]).collect();
+        bed.keep(record).await;
+    }
+    // The rules came with the request.
+    let mut inline = bed.record();
+    inline.rules_version = None;
+    inline.answer.dataclean.types = vec![found("INLINE", 5), found("INN", 3)];
+    bed.keep(inline).await;
+    let days = all(bed).await;
+    let types = &days[0].types;
+    let own = types.iter().filter(|one| one.kind.starts_with("OWN"));
+    assert_eq!(own.count(), 100, "{types:?}");
+    let finds = |name: &str| {
+        let of_name = types.iter().find(|one| one.kind == name);
+        of_name.map(|one| one.count)
+    };
+    let folded = RECORDS * NAMES - 100 + 5;
+    assert_eq!(finds("custom"), Some(folded), "{types:?}");
+    assert_eq!((finds("EMAILS"), finds("INN")), (Some(RECORDS), Some(3)));
+    assert_eq!(types.len(), 103);
+    assert!(types.is_sorted_by(|one, next| one.kind < next.kind));
+    let hours = (0, i64::from(u32::MAX));
+    let traffic = bed.store.traffic_types(Some(bed.application), hours, 1_000);
+    let traffic = traffic.await.unwrap();
+    // In PostgreSQL each of two writers counts a hundred.
+    assert!(traffic.len() <= 203, "{}", traffic.len());
+    let sum: u64 = traffic.iter().map(|one| one.count).sum();
+    assert_eq!(sum, RECORDS * (NAMES + 1) + 8);
+    assert!(traffic.iter().all(|one| one.kind != "INLINE"));
+}
+
 pub(crate) async fn a_span_and_an_application_narrow_them(bed: &Bed) {
     let other = bed.add_application("other").await;
     for days in 0..5 {

@@ -2,6 +2,7 @@
 //! Reading them costs the same however many records there are. No SQL here.
 
 use crate::error::StoreError;
+use crate::records::NewRecord;
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, PATTERN_NAMES, Stage, TypeCount};
 use uuid::Uuid;
@@ -13,8 +14,12 @@ pub(crate) const HOUR_MS: i64 = 3_600_000;
 /// The application identifier under which the traffic of all applications together is counted.
 pub(crate) const ALL: Uuid = Uuid::nil();
 
-/// The entity type under which finds of the applications' own patterns are counted in the traffic of all
-/// applications together: the number of their names has no bound.
+/// Names of an application's own patterns that are counted as they are for each day and stage, and for each hour.
+pub(crate) const MOST_OWN_KINDS: i64 = 100;
+
+/// The entity type under which finds of the applications' own patterns are counted where their names are not: in the
+/// traffic of all applications together, beyond a hundred names of one application, and for patterns that came with a
+/// request.
 pub const OTHER_FINDS: &str = "custom";
 
 /// Which days of statistics a page shows.
@@ -69,7 +74,7 @@ pub struct DayStatistics {
     pub total_us: u64,
     /// The longest analysis, microseconds.
     pub max_us: u64,
-    /// Finds by entity type, ordered by name.
+    /// Finds by entity type, ordered by name; of an application's own patterns the hundred most frequent ones.
     pub types: Vec<TypeCount>,
 }
 
@@ -129,11 +134,25 @@ pub trait StatisticsStore: Send + Sync {
     ) -> Result<Vec<TypeCount>, StoreError>;
 }
 
+/// The names that are counted as they are, of whichever application.
+pub(crate) fn shared_kinds() -> Vec<&'static str> {
+    PATTERN_NAMES.into_iter().chain([OTHER_FINDS]).collect()
+}
+
 /// The name under which a find of this type is counted for all applications together.
 pub(crate) fn shared_kind(kind: &str) -> &str {
     match PATTERN_NAMES.contains(&kind) {
         true => kind,
         false => OTHER_FINDS,
+    }
+}
+
+/// The name under which a find of a record is counted for its application. Names of patterns that came with a request
+/// are not counted by themselves.
+pub(crate) fn counted_kind<'k>(record: &NewRecord, kind: &'k str) -> &'k str {
+    match record.rules_version {
+        Some(_) => kind,
+        None => shared_kind(kind),
     }
 }
 
@@ -152,13 +171,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sql_of_the_embedded_store_knows_every_shared_name() {
-        let sql = include_str!("sqlite/records/insert_derived.sql");
+    fn names_of_other_patterns_are_one_kind() {
         for name in PATTERN_NAMES {
-            assert_eq!(sql.matches(&format!("'{name}'")).count(), 1, "{name}");
             assert_eq!(shared_kind(name), name);
         }
-        assert!(sql.contains(&format!("'{OTHER_FINDS}'")));
         assert_eq!(shared_kind("ORDER"), OTHER_FINDS);
+        let sql = include_str!("sqlite/records/insert_derived.sql");
+        assert!(sql.contains(&format!("'{OTHER_FINDS}'")));
     }
 }

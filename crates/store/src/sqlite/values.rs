@@ -3,6 +3,7 @@
 use crate::error::StoreError;
 use crate::sql::columns::{Columns, plain_columns};
 use crate::sql::records::from_word;
+use crate::statistics;
 use monitor_model::Stage;
 use serde_json::Value;
 use sqlx::Row as _;
@@ -42,6 +43,11 @@ const LARGEST: u64 = 1 << 40;
 /// A count as its column holds it.
 pub(super) fn capped(count: u64) -> i64 {
     count.min(LARGEST) as i64
+}
+
+/// The names that are counted for all applications, as a list for a statement.
+pub(super) fn shared_kinds() -> String {
+    json_list(statistics::shared_kinds())
 }
 
 /// A list as a parameter that statements expand with `json_each`.

@@ -7,7 +7,8 @@ use crate::postgres::values::stage_number;
 use crate::sql::columns::{Columns as _, type_count};
 use crate::sql::statistics::{day, hour};
 use crate::statistics::{
-    DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore, counted_as,
+    DayStatistics, HourTraffic, MOST_OWN_KINDS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
+    counted_as, shared_kinds,
 };
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
@@ -27,13 +28,20 @@ const DAYS: &str = "
     GROUP BY day, application_id, stage HAVING sum(messages) > 0
     ORDER BY day, application_id, stage LIMIT $7";
 
+/// Of an application's own names the $10 most frequent ones; $9 are the names of all.
 const TYPES: &str = "
-    SELECT day, application_id, stage, kind, sum(finds)::bigint AS finds
-    FROM statistics_types
-    WHERE day BETWEEN $1 AND $2 AND ($3::uuid IS NULL OR application_id = $3)
-        AND (day, application_id, stage) > ($4, $5, $6)
-        AND (day, application_id, stage) <= ($2, $7, $8)
-    GROUP BY day, application_id, stage, kind ORDER BY day, application_id, stage, kind COLLATE \"C\"";
+    SELECT day, application_id, stage, CASE WHEN is_shared OR place <= $10 THEN kind ELSE $11 END AS kind,
+        sum(finds)::bigint AS finds
+    FROM (
+        SELECT day, application_id, stage, kind, sum(finds) AS finds, kind = ANY ($9::text[]) AS is_shared,
+            row_number() OVER (PARTITION BY day, application_id, stage, kind = ANY ($9::text[])
+                ORDER BY sum(finds) DESC, kind COLLATE \"C\") AS place
+        FROM statistics_types
+        WHERE day BETWEEN $1 AND $2 AND ($3::uuid IS NULL OR application_id = $3)
+            AND (day, application_id, stage) > ($4, $5, $6)
+            AND (day, application_id, stage) <= ($2, $7, $8)
+        GROUP BY day, application_id, stage, kind) AS placed
+    GROUP BY 1, 2, 3, 4";
 
 #[async_trait]
 impl StatisticsStore for PostgresStore {
@@ -57,7 +65,10 @@ impl StatisticsStore for PostgresStore {
             return Ok(statistics);
         };
         let types = select(TYPES, last.day).bind(last.application_id.0);
-        let types = self.all(types.bind(stage_number(last.stage))).await?;
+        let types = types.bind(stage_number(last.stage)).bind(shared_kinds());
+        let types = self
+            .all(types.bind(MOST_OWN_KINDS).bind(OTHER_FINDS))
+            .await?;
         for row in &types {
             let application = ApplicationId(row.id("application_id")?);
             let key = (row.number("day")?, application, row.stage()? as u8);
@@ -65,6 +76,9 @@ impl StatisticsStore for PostgresStore {
             if let Ok(index) = statistics.binary_search_by(|one| of(one).cmp(&key)) {
                 statistics[index].types.push(type_count(row)?);
             }
+        }
+        for day in &mut statistics {
+            day.types.sort_by(|one, next| one.kind.cmp(&next.kind));
         }
         Ok(statistics)
     }

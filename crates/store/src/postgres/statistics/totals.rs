@@ -5,6 +5,7 @@ use super::traffic::HourTotals;
 use crate::postgres::records::row::RecordRow;
 use crate::postgres::seq::Day;
 use crate::postgres::values::{bounded, escaped, stage_number, text_key};
+use crate::statistics::{MOST_OWN_KINDS, OTHER_FINDS, counted_kind, shared_kinds};
 use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -33,9 +34,24 @@ const STATISTICS: &str = "
 
 const TYPES: &str = "
     INSERT INTO statistics_types AS s
-    SELECT u.day, u.application_id, u.stage, $7, u.kind_key, u.kind, u.finds
-    FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::bigint[], $5::text[], $6::bigint[])
-        AS u (day, application_id, stage, kind_key, kind, finds)
+    SELECT day, application_id, stage, $7::smallint, CASE WHEN fits THEN kind_key ELSE $10 END,
+           min(CASE WHEN fits THEN kind ELSE $11 END), sum(finds)::bigint
+    FROM (
+        SELECT *, is_known OR place + (SELECT count(*) FROM (
+            SELECT 1 FROM statistics_types AS own
+            WHERE own.day = found.day AND own.application_id = found.application_id
+                AND own.stage = found.stage AND own.lane = $7 AND own.kind <> ALL ($8::text[]) LIMIT $9) AS few
+            ) <= $9 AS fits
+        FROM (
+            SELECT *, row_number() OVER (PARTITION BY day, application_id, stage, is_known) AS place
+            FROM (
+                SELECT *, kind = ANY ($8::text[]) OR EXISTS (
+                    SELECT FROM statistics_types AS known
+                    WHERE known.day = u.day AND known.application_id = u.application_id
+                        AND known.stage = u.stage AND known.lane = $7 AND known.kind_key = u.kind_key) AS is_known
+                FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::bigint[], $5::text[], $6::bigint[])
+                    AS u (day, application_id, stage, kind_key, kind, finds)) AS named) AS found) AS counted
+    GROUP BY 1, 2, 3, 5 ORDER BY 1, 2, 3, 5
     ON CONFLICT (day, application_id, stage, lane, kind_key)
         DO UPDATE SET finds = s.finds + excluded.finds";
 
@@ -143,7 +159,7 @@ impl<'r> BatchTotals<'r> {
         counts.max_us = counts.max_us.max(row.total_us());
         counts.bytes += row.bytes;
         for found in &verdict.dataclean.types {
-            let kind = &*found.kind;
+            let kind = counted_kind(record, &found.kind);
             let type_key = text_key(kind);
             let finds = self.types.entry(TypeKey { day, type_key });
             let finds = finds.or_insert(Finds { kind, count: 0 });
@@ -248,6 +264,10 @@ async fn write_types(
         .bind(kinds.collect::<Vec<_>>())
         .bind(types.values().map(|finds| finds.count).collect::<Vec<_>>())
         .bind(lane)
+        .bind(shared_kinds())
+        .bind(MOST_OWN_KINDS)
+        .bind(text_key(OTHER_FINDS))
+        .bind(OTHER_FINDS)
         .execute(connection)
         .await
         .map(drop)

@@ -3,7 +3,10 @@
 use crate::error::StoreError;
 use crate::postgres::records::row::RecordRow;
 use crate::postgres::values::{bounded, escaped, text_key};
-use crate::statistics::{ALL, HOUR_MS, HourTraffic, first_kept_hour, shared_kind};
+use crate::statistics::{
+    ALL, HOUR_MS, HourTraffic, MOST_OWN_KINDS, OTHER_FINDS, counted_kind, first_kept_hour,
+    shared_kind, shared_kinds,
+};
 use monitor_model::Stage;
 use sqlx::PgConnection;
 use std::collections::BTreeMap;
@@ -33,9 +36,23 @@ const ADD: &str = "
         max_us = greatest(t.max_us, excluded.max_us)";
 const ADD_TYPES: &str = "
     INSERT INTO traffic_types AS t
-    SELECT u.application_id, u.hour, $3, u.kind_key, u.kind, u.finds
-    FROM unnest($1::uuid[], $2::bigint[], $4::bigint[], $5::text[], $6::bigint[])
-        AS u (application_id, hour, kind_key, kind, finds)
+    SELECT application_id, hour, $3::smallint, CASE WHEN fits THEN kind_key ELSE $9 END,
+           min(CASE WHEN fits THEN kind ELSE $10 END), sum(finds)::bigint
+    FROM (
+        SELECT *, is_known OR place + (SELECT count(*) FROM (
+            SELECT 1 FROM traffic_types AS own
+            WHERE own.application_id = found.application_id AND own.hour = found.hour AND own.lane = $3
+                AND own.kind <> ALL ($7::text[]) LIMIT $8) AS few) <= $8 AS fits
+        FROM (
+            SELECT *, row_number() OVER (PARTITION BY application_id, hour, is_known) AS place
+            FROM (
+                SELECT *, kind = ANY ($7::text[]) OR EXISTS (
+                    SELECT FROM traffic_types AS known
+                    WHERE known.application_id = u.application_id AND known.hour = u.hour
+                        AND known.lane = $3 AND known.kind_key = u.kind_key) AS is_known
+                FROM unnest($1::uuid[], $2::bigint[], $4::bigint[], $5::text[], $6::bigint[])
+                    AS u (application_id, hour, kind_key, kind, finds)) AS named) AS found) AS counted
+    GROUP BY 1, 2, 4 ORDER BY 1, 2, 4
     ON CONFLICT (application_id, hour, lane, kind_key) DO UPDATE SET finds = t.finds + excluded.finds";
 pub(super) const HOURS: &str = "
     SELECT hour, sum(prompts)::bigint AS prompts, sum(answers)::bigint AS answers,
@@ -94,7 +111,7 @@ impl<'r> HourTotals<'r> {
             for found in &record.answer.dataclean.types {
                 let kind = match application == ALL {
                     true => shared_kind(&found.kind),
-                    false => found.kind.as_str(),
+                    false => counted_kind(record, &found.kind),
                 };
                 let type_key = text_key(kind);
                 let finds = self.types.entry(TypeKey { hour, type_key });
@@ -153,6 +170,10 @@ impl<'r> HourTotals<'r> {
             .bind(keys().map(|key| key.type_key).collect::<Vec<_>>())
             .bind(kinds.collect::<Vec<_>>())
             .bind(found().map(|finds| finds.count).collect::<Vec<_>>())
+            .bind(shared_kinds())
+            .bind(MOST_OWN_KINDS)
+            .bind(text_key(OTHER_FINDS))
+            .bind(OTHER_FINDS)
             .execute(connection)
             .await
             .map(drop)

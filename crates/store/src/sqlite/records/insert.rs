@@ -9,7 +9,8 @@ use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::{EncodedRecord, answer};
-use crate::sqlite::values::{capped, json_list, stage_word};
+use crate::sqlite::values::{capped, json_list, shared_kinds, stage_word};
+use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
@@ -114,6 +115,8 @@ pub(in crate::sqlite) async fn insert(
         sqlx::query(DERIVED)
             .bind(first)
             .bind(end)
+            .bind(shared_kinds())
+            .bind(MOST_OWN_KINDS)
             .execute(&mut *connection)
             .await?;
     }

@@ -30,10 +30,32 @@ ON CONFLICT (application_id, day, stage) DO UPDATE SET messages = messages + exc
     tokens = tokens + excluded.tokens, total_us = total_us + excluded.total_us,
     max_us = max(max_us, excluded.max_us);
 
+-- The names of §2.8, and that of the rest (?3), are counted as they are. Of others there are at most ?4 for each day,
+-- application and stage, and none that came with a request (without a version of the rules): these have no end.
 INSERT INTO statistics_types (application_id, day, stage, kind, finds)
-SELECT application_id, (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000,
-    stage, value ->> '$.type', sum(value ->> '$.count')
-FROM records, json_each(records.types) WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3, 4
+SELECT application_id, day, stage,
+    CASE WHEN is_known OR place <= ?4 AND place + (SELECT count(*) FROM (
+            SELECT 1 FROM statistics_types AS own
+            WHERE own.application_id = found.application_id AND own.day = found.day AND own.stage = found.stage
+                AND own.kind NOT IN (SELECT value FROM json_each(?3)) LIMIT ?4)) <= ?4
+        THEN kind ELSE 'custom' END, sum(finds)
+FROM (
+    SELECT *, row_number() OVER (PARTITION BY application_id, day, stage, is_known ORDER BY kind) AS place
+    FROM (
+        SELECT *, kind IN (SELECT value FROM json_each(?3)) OR EXISTS (
+            SELECT 1 FROM statistics_types AS known
+            WHERE known.application_id = named.application_id AND known.day = named.day
+                AND known.stage = named.stage AND known.kind = named.kind) AS is_known
+        FROM (
+            SELECT application_id, stage,
+                (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000 AS day,
+                CASE WHEN rules_version IS NULL
+                    AND value ->> '$.type' NOT IN (SELECT value FROM json_each(?3))
+                    THEN 'custom' ELSE value ->> '$.type' END AS kind,
+                sum(value ->> '$.count') AS finds
+            FROM records, json_each(records.types) WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3, 4) AS named)
+) AS found
+GROUP BY 1, 2, 3, 4
 ON CONFLICT (application_id, day, stage, kind) DO UPDATE SET finds = finds + excluded.finds;
 
 INSERT INTO traffic
@@ -51,14 +73,32 @@ ON CONFLICT (application_id, hour) DO UPDATE SET prompts = prompts + excluded.pr
     tokens = tokens + excluded.tokens, total_us = total_us + excluded.total_us,
     max_us = max(max_us, excluded.max_us);
 
--- Of all applications together only the names of §2.8 are counted, and everything else as one kind: the
--- names of applications' own patterns have no end.
+-- The same for each hour and application; of all applications together (an identifier of zeros) the names of §2.8 are
+-- counted, and everything else as one kind.
 INSERT INTO traffic_types (application_id, hour, kind, finds)
-SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END, (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000,
-    CASE WHEN whole = 0 OR value ->> '$.type' IN ('ADDRESS', 'BANK_CARD_NUMBER', 'COMPANY', 'CVC', 'DATE',
-        'DEADLINE_DATE', 'DIAGNOSIS', 'DOMAIN', 'DURATION', 'EMAILS', 'INN', 'IP', 'JOB_ROLE', 'KPP', 'MONEY',
-        'NAME', 'OGRN', 'OGRNIP', 'PASSPORT_NUMBER', 'PHONE_NUMBER', 'SNILS')
-        THEN value ->> '$.type' ELSE 'custom' END, sum(value ->> '$.count')
-FROM records CROSS JOIN json_each(records.types) CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
-WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3
+SELECT application_id, hour,
+    CASE WHEN is_known OR place <= ?4 AND place + (SELECT count(*) FROM (
+            SELECT 1 FROM traffic_types AS own
+            WHERE own.application_id = found.application_id AND own.hour = found.hour
+                AND own.kind NOT IN (SELECT value FROM json_each(?3)) LIMIT ?4)) <= ?4
+        THEN kind ELSE 'custom' END, sum(finds)
+FROM (
+    SELECT *, row_number() OVER (PARTITION BY application_id, hour, is_known ORDER BY kind) AS place
+    FROM (
+        SELECT *, kind IN (SELECT value FROM json_each(?3)) OR EXISTS (
+            SELECT 1 FROM traffic_types AS known
+            WHERE known.application_id = named.application_id AND known.hour = named.hour
+                AND known.kind = named.kind) AS is_known
+        FROM (
+            SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END AS application_id,
+                (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000 AS hour,
+                CASE WHEN (whole OR rules_version IS NULL)
+                    AND value ->> '$.type' NOT IN (SELECT value FROM json_each(?3))
+                    THEN 'custom' ELSE value ->> '$.type' END AS kind,
+                sum(value ->> '$.count') AS finds
+            FROM records CROSS JOIN json_each(records.types)
+                CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
+            WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3) AS named)
+) AS found
+GROUP BY 1, 2, 3
 ON CONFLICT (application_id, hour, kind) DO UPDATE SET finds = finds + excluded.finds;

@@ -117,10 +117,7 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
         let before = Some((1, TokenId(Uuid::nil())));
         let sql = tokens::page_query(application, before, 1).into_sql();
         check_plan(&store, "tokens", sql.as_str()).await;
-        for table in ["statistics", "statistics_types"] {
-            let sql = days::select(table, application.is_some());
-            check_plan(&store, table, &sql).await;
-        }
+        check_plan(&store, "statistics", &days::days_of(application.is_some())).await;
     }
     check_plan(&store, "traffic", traffic::HOURS).await;
     let filter = AuditFilter {
