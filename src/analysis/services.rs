@@ -30,6 +30,7 @@ use monitor_store::{Store, VersionLimits};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::Mutex;
 
 /// The analysis server without its front ends.
 pub struct Services {
@@ -212,6 +213,7 @@ impl Shared {
     fn admin(&self, settings: &AnalysisSettings) -> Admin {
         Admin {
             application_keys: settings.limits.application_keys,
+            making_keys: Mutex::default(),
             keep_versions: VersionLimits {
                 versions: settings.limits.application_versions,
                 bytes: settings.limits.application_version_bytes,

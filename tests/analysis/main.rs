@@ -26,6 +26,7 @@ mod hostile_clients;
 mod judge_bounds;
 mod judging;
 mod keeping;
+mod key_bounds;
 mod long_messages;
 mod memory_returned;
 mod overrides;

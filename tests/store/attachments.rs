@@ -2,7 +2,8 @@
 
 use monitor_model::RecordId;
 use monitor_store::{
-    AttachTarget, Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
+    AttachTarget, Attached, Attachment, BlobHash, Exchange, Findings, MOST_FILES, NewAttachment,
+    RetentionLimits, Scanned, WaitingLimits,
 };
 use support::bed::{Bed, MORNING_MS, everything, found};
 
@@ -187,4 +188,39 @@ pub(crate) async fn the_bytes_of_files_count_for_retention(bed: &Bed) {
     assert!(bed.store.record(second).await.unwrap().is_some());
     let again = bed.store.enforce_retention(None, limits, MORNING_MS);
     assert_eq!(again.await.complete().unwrap().records(), 0);
+}
+
+pub(crate) async fn a_record_has_a_bounded_number_of_files(bed: &Bed) {
+    let record = bed.exchange("x");
+    let id = record.answer.request_id;
+    let waiting = || {
+        AttachTarget::Exchange(
+            Exchange {
+                application_id: bed.application,
+                id: "x".to_owned(),
+                stage: record.stage,
+            },
+            WaitingLimits {
+                files: 10_000,
+                bytes: 1 << 40,
+            },
+        )
+    };
+    let named = |number: u32| Attachment {
+        name: format!("{number}.txt"),
+        ..file(1)
+    };
+    for number in 0..MOST_FILES {
+        let attached = attach_to(bed, waiting(), named(number)).await;
+        assert_eq!(attached, Attached::Waiting, "{number}");
+    }
+    let more = attach_to(bed, waiting(), named(MOST_FILES)).await;
+    assert_eq!(more, Attached::TooMany);
+    bed.keep(record.clone()).await;
+    let seq = place(bed, id).await;
+    assert_eq!(attach(bed, seq, named(MOST_FILES)).await, Attached::TooMany);
+    let again = attach(bed, seq, named(0)).await;
+    assert!(matches!(again, Attached::Before { waits: false, .. }));
+    let files = bed.store.attachments(seq).await.unwrap();
+    assert_eq!(files.len(), MOST_FILES as usize);
 }

@@ -89,6 +89,7 @@ macro_rules! store_contract {
             attachments: bytes_without_a_link_are_told_once_the_last_record_is_gone
             attachments: bytes_that_are_being_removed_are_claimed_anew
             attachments: the_bytes_of_files_count_for_retention
+            attachments: a_record_has_a_bounded_number_of_files
             waiting: a_file_waits_for_its_record_and_becomes_one_of_it
             waiting: only_the_record_of_its_exchange_application_and_stage_gets_it
             waiting: a_file_of_an_unknown_application_is_refused

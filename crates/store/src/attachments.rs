@@ -117,6 +117,9 @@ pub enum AttachTarget {
     Exchange(Exchange, WaitingLimits),
 }
 
+/// The most files of one record.
+pub const MOST_FILES: u32 = 256;
+
 /// How many files of one application may wait for their records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingLimits {
@@ -159,6 +162,8 @@ pub enum Attached {
         /// Whether it still waits for the record.
         waits: bool,
     },
+    /// The record, or its exchange, has as many files as it may have.
+    TooMany,
     /// Too many files of the application wait for their records.
     TooManyWaiting,
     /// The user of the exchange was erased: no record of it will arrive.

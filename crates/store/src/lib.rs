@@ -39,7 +39,7 @@ pub use applications::{
 };
 pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
-    NewAttachment, REMOVAL, Scanned, WaitingLimits,
+    MOST_FILES, NewAttachment, REMOVAL, Scanned, WaitingLimits,
 };
 pub use audit::{AuditEntry, AuditFilter, AuditStore};
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};

@@ -33,6 +33,7 @@ use monitor_store::{
 };
 use serde_json::Value;
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// Changes settings, and tries changes before they are made.
 pub struct Admin {
@@ -49,6 +50,8 @@ pub struct Admin {
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) inline_rules: Arc<InlineRulesCache>,
     pub(super) compilations: Arc<Compilations>,
+    /// Held while the keys of an application are counted and one more is made.
+    pub(super) making_keys: Mutex<()>,
     /// Valid access keys that one application may have (`limits.application_keys`).
     pub(super) application_keys: usize,
     /// Earlier versions of an application that a change leaves: `limits.application_versions` and

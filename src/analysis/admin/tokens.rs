@@ -106,6 +106,7 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
+        let _alone = self.making_keys.lock().await;
         self.must_have_room_for(&token, 0).await?;
         let value = new_value()?;
         let entry = Action::TokenCreate.entry(caller, target(&token), described(&token));
@@ -165,6 +166,14 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
+        // One that is over and becomes valid again is one more.
+        let now_ms = now_ms();
+        let is_revived =
+            token.revoked_at_ms.is_none() && !token.is_valid_at(now_ms) && expires_at_ms.is_some();
+        let _alone = self.making_keys.lock().await;
+        if let Some(application) = token.application_id.filter(|_| is_revived) {
+            self.room_of(application, now_ms, 0).await?;
+        }
         let change = TokenChange {
             name: edit.name,
             expires_at_ms,
@@ -220,6 +229,7 @@ impl Admin {
             Some(expiry) => end(expiry, now_ms)?,
             None => old.expires_at_ms,
         };
+        let _alone = self.making_keys.lock().await;
         self.must_have_room_for(&new, usize::from(rotation.grace.is_zero()))
             .await?;
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
@@ -246,22 +256,39 @@ impl Admin {
         let Some(application) = new.application_id else {
             return Ok(());
         };
-        let most = self.application_keys.saturating_mul(WITH_ENDED);
-        let asked = u32::try_from(most).unwrap_or(u32::MAX);
-        let tokens = self.tokens.tokens(Some(application), None, asked).await?;
-        let is_valid = |token: &&Token| token.is_valid_at(new.created_at_ms);
-        if tokens.iter().filter(is_valid).count() >= self.application_keys + replaced {
-            return Err(ApiError::Conflict(
-                "the application has as many access keys as it may have (limits.application_keys): revoke some first",
-            ));
-        }
-        match tokens.len() < most {
+        let now_ms = new.created_at_ms;
+        let stored = self.room_of(application, now_ms, replaced).await?;
+        match stored < self.most_keys() {
             true => Ok(()),
             false => Err(ApiError::Conflict(
                 "the application has had ten times as many access keys as it may have (limits.application_keys): raise \
                  the limit, or make another application",
             )),
         }
+    }
+
+    /// Requires that an application may have one more valid key beside those it has, without so many; gives the number
+    /// of all its keys, or that of all it may have.
+    async fn room_of(
+        &self,
+        application: ApplicationId,
+        now_ms: i64,
+        replaced: usize,
+    ) -> Result<usize, ApiError> {
+        let asked = u32::try_from(self.most_keys()).unwrap_or(u32::MAX);
+        let tokens = self.tokens.tokens(Some(application), None, asked).await?;
+        let valid = tokens.iter().filter(|token| token.is_valid_at(now_ms));
+        match valid.count() < self.application_keys + replaced {
+            true => Ok(tokens.len()),
+            false => Err(ApiError::Conflict(
+                "the application has as many access keys as it may have (limits.application_keys): revoke some first",
+            )),
+        }
+    }
+
+    /// Keys of one application, with those that are over.
+    fn most_keys(&self) -> usize {
+        self.application_keys.saturating_mul(WITH_ENDED)
     }
 
     async fn apply(

@@ -218,7 +218,10 @@ impl Records {
         let linked = self.files.link(&target.to, received, attachment).await;
         let is_refused = matches!(
             linked,
-            Err(ApiError::TooManyWaiting | ApiError::NotFound | ApiError::ExchangeErased)
+            Err(ApiError::TooManyWaiting
+                | ApiError::Conflict(_)
+                | ApiError::NotFound
+                | ApiError::ExchangeErased)
         );
         if is_refused {
             self.room.note_unlinked();

@@ -18,6 +18,8 @@ use uuid::Uuid;
 /// Attempts to link a file whose bytes are being removed at that moment, and the wait after each.
 const TRIES: u32 = 20;
 const WAIT: Duration = Duration::from_millis(50);
+/// The number is `monitor_store::MOST_FILES`.
+const TOO_MANY: &str = "attached_files: the record has 256 files, as many as it may have";
 /// Files whose bytes are removed in one step.
 const STEP: u32 = 100;
 
@@ -54,6 +56,7 @@ impl Files {
                 }
                 Attached::NoRecord => return Err(ApiError::NotFound),
                 Attached::Erased => return Err(ApiError::ExchangeErased),
+                Attached::TooMany => return Err(ApiError::Conflict(TOO_MANY)),
                 Attached::TooManyWaiting => return Err(ApiError::TooManyWaiting),
                 Attached::BlobGone => {
                     tokio::time::sleep(WAIT).await;

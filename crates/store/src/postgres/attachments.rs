@@ -6,7 +6,8 @@ use super::store::PostgresStore;
 use super::values::{bounded, escaped, exchange_key};
 use super::waiting;
 use crate::attachments::{
-    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, removal_ms,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, MOST_FILES, NewAttachment,
+    removal_ms,
 };
 use crate::error::StoreError;
 use crate::exchanges::Exchange;
@@ -28,8 +29,9 @@ const CLAIM: &str = "
 const TICKET: &str = "SELECT ticket FROM blobs WHERE sha256 = $1 AND removing = 0 FOR UPDATE";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 const LINKED: &str = "SELECT * FROM attachments WHERE seq = $1 AND sha256 = $2 AND name = $3";
+const IS_FULL: &str = "SELECT count(*) >= $2 FROM attachments WHERE seq = $1";
 /// Enters the key of a record that has not arrived, at a position that no record has. Nobody else sees it.
 const ENTER: &str = "
     INSERT INTO record_ledger (key, seq) VALUES ($1, -1) ON CONFLICT (key) DO NOTHING";
@@ -190,9 +192,22 @@ async fn attach_to_record(
         return Ok(refused);
     }
     let hash = file.hash.0.to_vec();
+    // The record is locked: nobody else changes its links.
+    let linked = sqlx::query(LINKED).bind(seq).bind(&hash);
+    let linked = linked.bind(escaped(&file.name));
+    if let Some(row) = linked.fetch_optional(&mut *connection).await? {
+        let file = Box::new(attachment(&row)?);
+        return Ok(Attached::Before { file, waits: false });
+    }
+    let is_full = sqlx::query_scalar(IS_FULL)
+        .bind(seq)
+        .bind(i64::from(MOST_FILES));
+    if is_full.fetch_one(&mut *connection).await? {
+        return Ok(Attached::TooMany);
+    }
     let had_bytes = sqlx::query_scalar(HAS_BYTES).bind(seq).bind(&hash);
     let had_bytes: bool = had_bytes.fetch_one(&mut *connection).await?;
-    let linked = sqlx::query(LINK)
+    sqlx::query(LINK)
         .bind(seq)
         .bind(&hash)
         .bind(escaped(&file.name))
@@ -203,12 +218,6 @@ async fn attach_to_record(
         .bind(file.attached_at_ms)
         .execute(&mut *connection)
         .await?;
-    if linked.rows_affected() == 0 {
-        let linked = sqlx::query(LINKED).bind(seq).bind(hash);
-        let linked = linked.bind(escaped(&file.name));
-        let file = Box::new(attachment(&linked.fetch_one(connection).await?)?);
-        return Ok(Attached::Before { file, waits: false });
-    }
     if file.kept && !had_bytes {
         waiting::count_bytes(connection, seq, bounded(file.size)).await?;
     }

@@ -5,7 +5,7 @@
 
 use super::removal::totals::{DayKey, count_more_bytes};
 use super::values::{bounded, escaped, exchange_key, stage_number};
-use crate::attachments::{Attached, Attachment, WaitingLimits};
+use crate::attachments::{Attached, Attachment, MOST_FILES, WaitingLimits};
 use crate::error::{StoreError, of_application};
 use crate::exchanges::Exchange;
 use crate::removal::ErasedExchange;
@@ -28,6 +28,7 @@ const IS_ERASED: &str =
 /// Held to the end of the transaction, so that uploads at once do not each see the room that is left for one of them:
 /// "monw" in ASCII, and the application.
 const LOCK_APPLICATION: &str = "SELECT pg_advisory_xact_lock(1836019319, hashtext($1::text))";
+const IS_FULL: &str = "SELECT count(*) >= $2 FROM waiting_attachments WHERE key = $1";
 const ALL_WAITING: &str = "
     SELECT count(*) AS files, coalesce(sum(size) FILTER (WHERE kept), 0)::bigint AS bytes
     FROM waiting_attachments WHERE application_id = $1";
@@ -79,6 +80,12 @@ pub(super) async fn wait(
     }
     let lock = sqlx::query(LOCK_APPLICATION).bind(exchange.application_id.0);
     lock.execute(&mut *connection).await?;
+    let is_full = sqlx::query_scalar(IS_FULL)
+        .bind(key)
+        .bind(i64::from(MOST_FILES));
+    if is_full.fetch_one(&mut *connection).await? {
+        return Ok(Attached::TooMany);
+    }
     let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
     let all = all.fetch_one(&mut *connection).await?;
     if !limits.allow(all.count("files")?, all.count("bytes")?, file) {

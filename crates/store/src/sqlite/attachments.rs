@@ -4,8 +4,8 @@
 use super::store::SqliteStore;
 use super::values::{capped, json_list, stage_word};
 use crate::attachments::{
-    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, WaitingLimits,
-    removal_ms,
+    AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, MOST_FILES, NewAttachment,
+    WaitingLimits, removal_ms,
 };
 use crate::error::{StoreError, of_application};
 use crate::exchanges::Exchange;
@@ -25,11 +25,15 @@ const CLAIM: &str = "
     RETURNING ticket, removing";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256, name) DO NOTHING";
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const LINKED: &str = "SELECT * FROM attachments WHERE seq = ?1 AND sha256 = ?2 AND name = ?3";
 /// Whether the record has these bytes, under whatever name.
 const HAS_BYTES: &str = "
     SELECT EXISTS (SELECT 1 FROM attachments WHERE seq = ?1 AND sha256 = ?2 AND kept)";
+const IS_FULL: &str = "SELECT count(*) >= ?2 FROM attachments WHERE seq = ?1";
+const IS_WAITING_FULL: &str = "
+    SELECT count(*) >= ?4 FROM waiting_attachments
+    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3";
 /// The bytes count as the record's, so that retention limits them; under a second name they do not count again.
 const COUNT: &str = "
     UPDATE record_totals SET bytes = bytes + ?2
@@ -166,11 +170,18 @@ async fn attach_to_record(
     seq: i64,
     file: &Attachment,
 ) -> Result<Attached, StoreError> {
+    if let Some(before) = linked(connection, seq, file).await? {
+        return Ok(before);
+    }
+    let is_full = sqlx::query_scalar(IS_FULL).bind(seq).bind(MOST_FILES);
+    if is_full.fetch_one(&mut *connection).await? {
+        return Ok(Attached::TooMany);
+    }
     let had_bytes = sqlx::query_scalar(HAS_BYTES)
         .bind(seq)
         .bind(file.hash.0.to_vec());
     let had_bytes: bool = had_bytes.fetch_one(&mut *connection).await?;
-    let linked = sqlx::query(LINK)
+    sqlx::query(LINK)
         .bind(seq)
         .bind(file.hash.0.to_vec())
         .bind(&*file.name)
@@ -181,19 +192,28 @@ async fn attach_to_record(
         .bind(file.attached_at_ms)
         .execute(&mut *connection)
         .await?;
-    if linked.rows_affected() == 0 {
-        let linked = sqlx::query(LINKED)
-            .bind(seq)
-            .bind(file.hash.0.to_vec())
-            .bind(&*file.name);
-        let file = Box::new(attachment(&linked.fetch_one(connection).await?)?);
-        return Ok(Attached::Before { file, waits: false });
-    }
     if file.kept && !had_bytes {
         let count = sqlx::query(COUNT).bind(seq).bind(capped(file.size));
         count.execute(connection).await?;
     }
     Ok(Attached::New)
+}
+
+/// The file as the record has it already.
+async fn linked(
+    connection: &mut SqliteConnection,
+    seq: i64,
+    file: &Attachment,
+) -> Result<Option<Attached>, StoreError> {
+    let linked = sqlx::query(LINKED)
+        .bind(seq)
+        .bind(file.hash.0.to_vec())
+        .bind(&*file.name);
+    let Some(row) = linked.fetch_optional(connection).await? else {
+        return Ok(None);
+    };
+    let file = Box::new(attachment(&row)?);
+    Ok(Some(Attached::Before { file, waits: false }))
 }
 
 /// Keeps a file for a record that has not arrived.
@@ -222,6 +242,14 @@ async fn wait(
         .await?;
     if is_erased {
         return Ok(Attached::Erased);
+    }
+    let is_full = sqlx::query_scalar(IS_WAITING_FULL)
+        .bind(exchange.application_id.0)
+        .bind(&*exchange.id)
+        .bind(stage_word(exchange.stage))
+        .bind(MOST_FILES);
+    if is_full.fetch_one(&mut *connection).await? {
+        return Ok(Attached::TooMany);
     }
     let all = sqlx::query(ALL_WAITING).bind(exchange.application_id.0);
     let all = all.fetch_one(&mut *connection).await?;
