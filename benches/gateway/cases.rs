@@ -31,17 +31,20 @@ pub(crate) enum Work {
     /// Sync mode of that target at half load; see `sync`.
     Sync(Target),
     /// Telemetry of that target over HTTP, through the spool; see `spool`.
-    Spool {
-        subject: Target,
-        request_bytes: usize,
-        answer: Answer,
-    },
+    Spool(Target, Sizes),
     /// What waits in that target's spool after an outage; see `spool`.
     Backlog(Target),
     /// What `monitor all` writes to the disk while calls arrive at a rate; see `disk`.
     Disk,
     /// Instructions of a call with a request of so many bytes; see `instructions`.
     Count { request_bytes: usize },
+}
+
+/// What a call sends and gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) request_bytes: usize,
+    pub(crate) answer: Answer,
 }
 
 /// One case.
@@ -78,11 +81,13 @@ const fn telemetry(
 ) -> Case {
     Case {
         name,
-        work: Work::Spool {
+        work: Work::Spool(
             subject,
-            request_bytes,
-            answer,
-        },
+            Sizes {
+                request_bytes,
+                answer,
+            },
+        ),
         cpu_goal: goal,
     }
 }
@@ -297,7 +302,7 @@ pub(crate) fn measure(
         Work::Body => body(scale, world, target),
         Work::HoldBack
         | Work::Sync(_)
-        | Work::Spool { .. }
+        | Work::Spool(..)
         | Work::Backlog(_)
         | Work::Disk
         | Work::Count { .. } => {

@@ -117,12 +117,7 @@ fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> R
     match case.work {
         Work::HoldBack => return cases::hold_back(case, &choice.scale, world, table),
         Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
-        Work::Spool {
-            subject,
-            request_bytes,
-            answer,
-        } => {
-            let sizes = (request_bytes, answer);
+        Work::Spool(subject, sizes) => {
             return spool::measure(case, subject, sizes, &choice.scale, world, table);
         }
         Work::Backlog(subject) => {

@@ -3,12 +3,11 @@
 //! backend is there. The subject's figures stand in the gateway's column. A record that is lost fails
 //! the bench.
 
-use super::cases::{Case, Scale, idle, looped, run_loop, warm};
+use super::cases::{Case, Scale, Sizes, idle, looped, run_loop, warm};
 use super::facts::{forget_peak, peak_bytes, resident_bytes};
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
 use anyhow::{Result, bail};
-use bench_support::answer::Answer;
 use bench_support::load::Plan;
 use bench_support::process::{Cpu, Folder, Launch, Process, free_addresses};
 use bench_support::world::{Load, World};
@@ -21,11 +20,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the first record may take to be delivered once the backend is there.
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
 
-/// One round of a case whose subject is `subject`, with a request of so many bytes and this answer: CPU until the last record is delivered, latency.
+/// One round of a case whose subject is `subject`, with calls of these sizes: CPU until the last record is delivered, latency.
 pub(crate) fn measure(
     case: &Case,
     subject: Target,
-    (request_bytes, answer): (usize, Answer),
+    sizes: Sizes,
     scale: &Scale,
     world: &World,
     table: &mut Table,
@@ -34,8 +33,8 @@ pub(crate) fn measure(
     for (target, column) in [(Target::Bare, Target::Bare), (subject, Target::Gateway)] {
         let running = Running::start(target, world)?;
         let plan = Plan {
-            request_bytes,
-            answer,
+            request_bytes: sizes.request_bytes,
+            answer: sizes.answer,
             ..looped(running.address, scale)
         };
         let (findings, _) = run_loop(plan, world, &running)?;

@@ -19,7 +19,7 @@ use monitor_model::ErrorEnvelope;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{Error, ErrorSource};
-use pingora_http::ResponseHeader;
+use pingora_http::{RequestHeader, ResponseHeader};
 use std::time::Instant;
 use tokio::time::timeout;
 
@@ -56,6 +56,17 @@ pub(crate) async fn error(
     if matches!(error, CallError::Overloaded(_)) {
         discard(session, LINGER_BYTES).await;
     }
+    Ok(())
+}
+
+/// Frees the client's headers, which nobody reads any more once the head of an answer is written: a stream may take
+/// minutes.
+pub(super) fn free_request_head(session: &mut ServerSession) -> Result<()> {
+    let head = session.req_header();
+    let (method, version) = (head.method.clone(), head.version);
+    let mut empty = RequestHeader::build(method, b"/", Some(0))?;
+    empty.set_version(version);
+    *session.req_header_mut() = empty;
     Ok(())
 }
 

@@ -330,7 +330,7 @@ fn routes_take_turns_on_one_connection_whether_or_not_requests_wait_for_answers(
     let body = |turn: usize| format!(r#"{{"messages":[],"turn":{turn}}}"#);
     let request = |turn: usize, is_chunked: bool| {
         let (path, request, body) = match turn % 3 {
-            0 => (CHAT, Request::chat(&body(turn)), body(turn)),
+            0 => (CHAT, Request::chat(body(turn)), body(turn)),
             1 => (MODELS, Request::get(MODELS), String::new()),
             _ => (
                 EMBEDDINGS,

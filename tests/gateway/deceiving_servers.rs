@@ -264,16 +264,18 @@ fn contract_43_choices_that_a_client_of_events_would_join_are_not_replayed() {
         let choices = [choice(first, "2200 1244 "), choice(second, "6450 7773")];
         format!(r#"{{"choices":[{}]}}"#, choices.join(","))
     };
-    for (sent, is_replayed) in [
-        (body("0", "1"), true),
-        (body("0", "0"), false),
-        (body("1", "1e0"), false),
-        (body("1.0", "1"), false),
+    let two = HELLO_STREAM.replacen('{', r#"{"n":2,"#, 1);
+    for (request, sent, is_replayed) in [
+        (two.as_str(), body("0", "1"), true),
+        (HELLO_STREAM, body("0", "1"), false),
+        (&two, body("0", "0"), false),
+        (&two, body("1", "1e0"), false),
+        (&two, body("1.0", "1"), false),
     ] {
         let (upstream, backend) = (Upstream::json(200, &sent), Backend::start());
         let fields = ", stream_in_sync: replay, replace_response: true";
         let stack = sync(&upstream, fields).monitor(&backend).start();
-        let answer = stack.call(&chat(HELLO_STREAM));
+        let answer = stack.call(&chat(request));
         match is_replayed {
             true => assert!(events(&answer).len() > 2),
             false => assert_eq!(answer.text(), sent),

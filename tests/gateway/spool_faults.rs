@@ -288,8 +288,14 @@ fn contract_23_a_backend_that_flaps_gets_every_record() {
     let folder = Folder::new();
     let stack = registering(&upstream, &backend, &folder).start();
     assert_eq!(answered(&stack, "user").len(), CALLS);
-    eventually("nothing is owed", || {
-        (stack.metric("monitor_spool_records") == 0.0).then_some(())
+    let delivered = |stage: &str| {
+        let series =
+            format!("monitor_telemetry_records_total{{outcome=\"delivered\",stage=\"{stage}\"}}");
+        stack.metric(&series)
+    };
+    eventually("every record is delivered and nothing is owed", || {
+        let all = delivered("user_prompt") + delivered("llm_answer") == 2.0 * CALLS as f64;
+        (all && stack.metric("monitor_spool_records") == 0.0).then_some(())
     });
     assert_eq!(stack.metric("monitor_spool_dead_letters"), 0.0);
     let calls = backend.calls();

@@ -12,6 +12,7 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::gateway::limits::MemoryReservation;
+use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::{Blocked, HeartbeatSent};
 use crate::observe::{Outcome, VerdictType};
@@ -20,7 +21,7 @@ use monitor_model::{ErrorType, Stage};
 use monitor_wire::sse;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::{RequestHeader, ResponseHeader};
+use pingora_http::ResponseHeader;
 use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 use tokio::time::{Sleep, sleep};
@@ -81,23 +82,13 @@ pub(super) async fn response_body(
     let end = match relay.session.write_response_header(head).await {
         Ok(()) => {
             if layout.event_stream {
-                free_request_head(relay.session)?;
+                respond::free_request_head(relay.session)?;
             }
             relay.body().await
         }
         Err(_) => End::ClientGone,
     };
     relay.close(end, answer.registration).await
-}
-
-/// A stream may take minutes, and nobody reads the client's headers any more.
-fn free_request_head(session: &mut ServerSession) -> Result<()> {
-    let head = session.req_header();
-    let (method, version) = (head.method.clone(), head.version);
-    let mut empty = RequestHeader::build(method, b"/", Some(0))?;
-    empty.set_version(version);
-    *session.req_header_mut() = empty;
-    Ok(())
 }
 
 /// The capture for the record and the trace.

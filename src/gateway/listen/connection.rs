@@ -6,7 +6,7 @@
 
 use super::client_places::ClientPlaces;
 use super::connection_limit::ConnectionLimit;
-use super::http1::Http1Connection;
+use super::http1::{FIRST_READ, Http1Connection};
 use super::listener::ConnectionHandler;
 use crate::gateway::guard::{ClientGuard, GuardedStream};
 use crate::gateway::limits::{ClientHeads, SHORT_HEAD};
@@ -37,7 +37,6 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 /// A head that is still incomplete after this many bytes is left to pingora, which limits its size, and to the
 /// connection's guard, which counts it.
 const LONGEST_FIRST_READ: usize = SHORT_HEAD;
-pub(super) const FIRST_READ: usize = 4 << 10;
 /// How often a process that has handed over checks whether its last connections have ended.
 const CLEANUP_POLL: Duration = Duration::from_millis(20);
 

@@ -3,7 +3,6 @@
 //! A monitored call is answered here. Pingora's proxy could do that too, but makes a future of 14 KiB for each
 //! request, which it needs for transparent routes alone.
 
-use super::connection::FIRST_READ;
 use crate::gateway::guard::GuardedStream;
 use crate::gateway::proxy::Gateway;
 use crate::gateway::route::CHAT_PATH;
@@ -19,6 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
+
+/// Bytes of a request that are read at first.
+pub(super) const FIRST_READ: usize = 4 << 10;
 
 /// Serves one connection.
 pub(super) struct Http1Connection<'a> {
