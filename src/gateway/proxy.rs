@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The gateway as a pingora proxy.
 pub struct Gateway {
-    pub(super) state: Arc<GatewayState>,
+    pub(crate) state: Arc<GatewayState>,
 }
 
 impl Gateway {

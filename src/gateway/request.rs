@@ -191,10 +191,10 @@ impl Gateway {
         let head = session.req_header();
         let h1 = session.as_http1();
         let chunked = head.headers.contains_key(TRANSFER_ENCODING);
-        let length = h1.filter(|_| !chunked).map(|h1| {
-            let body = headers::content_length(&head.headers).unwrap_or(0);
-            h1.get_headers_raw_bytes().len() as u64 + body
-        });
+        let raw = h1.map(|h1| h1.get_headers_raw_bytes());
+        let raw = raw.unwrap_or_default();
+        let body = headers::content_length(&head.headers).unwrap_or(0);
+        let length = (!chunked).then_some(raw.len() as u64 + body);
         let parsed = ParsedHead {
             chunked,
             ends_in_space: head.raw_path().ends_with(b"%20"),
@@ -202,7 +202,7 @@ impl Gateway {
         };
         let stream = h1.map(|h1| h1.stream());
         let guard = stream.and_then(GuardedStream::guard_of);
-        let framing = guard.map_or(BodyFraming::Valid, |guard| guard.end_head(parsed));
+        let framing = guard.map_or(BodyFraming::Valid, |guard| guard.end_head(parsed, &raw));
         if framing == BodyFraming::Unknown {
             session.set_keepalive(None);
         }

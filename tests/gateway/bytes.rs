@@ -368,3 +368,47 @@ fn routes_take_turns_on_one_connection_whether_or_not_requests_wait_for_answers(
         }
     }
 }
+
+#[test]
+fn a_request_that_comes_while_another_is_answered_is_read_whole() {
+    // RFC 9112 9.3.2. While the upstream thinks, the gateway looks for the client's end, and may read a byte of the
+    // next request.
+    let (answer, answers) = std::sync::mpsc::channel::<()>();
+    let answers = std::sync::Mutex::new(answers);
+    let upstream = Upstream::answering(move |request| {
+        answers.lock().unwrap().recv().unwrap();
+        json(200, &String::from_utf8_lossy(&request.body))
+    });
+    let stack = Stack::before(&upstream);
+    let request = |turn: usize, is_chat: bool| {
+        let body = format!(r#"{{"messages":[],"turn":{turn}}}"#);
+        match is_chat {
+            true => Request::chat(body),
+            false => Request::post(EMBEDDINGS, body),
+        }
+    };
+    for routes in [
+        [true; 5],
+        [false; 5],
+        [true, false, false, true, true],
+        [false, true, false, false, true],
+    ] {
+        let mut conn = support::http::Conn::open(stack.gateway_addr);
+        let before = upstream.heads();
+        conn.send(&request(0, routes[0]).bytes());
+        for (turn, is_chat) in routes.into_iter().enumerate().skip(1) {
+            upstream.await_heads(before + turn);
+            conn.send(&request(turn, is_chat).bytes());
+            // Meanwhile the gateway has read what it reads ahead.
+            assert_eq!(stack.operations("/livez").status(), 200);
+            answer.send(()).unwrap();
+            assert!(
+                conn.response().text().ends_with(&format!("{}}}", turn - 1)),
+                "{routes:?}"
+            );
+        }
+        upstream.await_heads(before + routes.len());
+        answer.send(()).unwrap();
+        assert!(conn.response().text().ends_with("4}"), "{routes:?}");
+    }
+}

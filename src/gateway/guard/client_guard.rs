@@ -65,11 +65,11 @@ impl ClientGuard {
     }
 
     /// HTTP/1.1: ends the wait for a head and tells how the body behind it is framed.
-    pub(crate) fn end_head(&self, parsed: ParsedHead) -> BodyFraming {
+    pub(crate) fn end_head(&self, parsed: ParsedHead, raw: &[u8]) -> BodyFraming {
         match &self.protocol {
             Protocol::Http1(http1) => {
                 let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
-                http1.end_head(parsed)
+                http1.end_head(parsed, raw)
             }
             Protocol::Http2(_) => BodyFraming::Valid,
         }

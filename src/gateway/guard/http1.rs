@@ -147,12 +147,13 @@ impl Http1State {
     ///
     /// A second space before the version makes it malformed (RFC 9112 3): pingora takes it for a part of the
     /// target, other servers skip it. Behind another request the line is not seen, and a target that may end
-    /// so is refused.
-    pub(super) fn end_head(&mut self, parsed: ParsedHead) -> BodyFraming {
+    /// so is refused. `raw` is the head as pingora has it.
+    pub(super) fn end_head(&mut self, parsed: ParsedHead, raw: &[u8]) -> BodyFraming {
         self.phase = Phase::Rest;
-        self.length = parsed.length;
         // Taken, so that it is not kept as long as the answer streams.
         let head = std::mem::take(&mut self.head);
+        // Bytes of the head that came with the request before it were not counted, nor what pingora has escaped.
+        self.length = parsed.length.filter(|_| head.starts_with(raw));
         if parsed.ends_in_space && !has_one_space_before_version(&head) {
             return BodyFraming::Malformed;
         }

@@ -151,7 +151,6 @@ impl ClientConnections {
         let connection = Http1Connection {
             gateway: &self.gateway,
             proxy: &self.proxy,
-            idle_timeout: limits.idle_timeout,
             closing: self.closing.subscribe(),
             shutdown,
         };

@@ -26,8 +26,6 @@ pub(super) const FIRST_READ: usize = 4 << 10;
 pub(super) struct Http1Connection<'a> {
     pub(super) gateway: &'a Gateway,
     pub(super) proxy: &'a Arc<HttpProxy<Gateway>>,
-    /// How long the connection may be idle.
-    pub(super) idle_timeout: Duration,
     /// Becomes true when idle connections are closed.
     pub(super) closing: watch::Receiver<bool>,
     pub(super) shutdown: &'a ShutdownWatch,
@@ -52,7 +50,7 @@ impl Http1Connection<'_> {
     /// Serves requests until the connection ends. `first` was read of the first one.
     pub(super) async fn serve(mut self, stream: Stream, first: BytesMut) {
         let mut session = ServerSession::new_http1(stream);
-        let keep = (!*self.shutdown.borrow()).then_some(self.idle_timeout.as_secs().max(1));
+        let keep = (!*self.shutdown.borrow()).then_some(self.idle_timeout().as_secs().max(1));
         session.set_keepalive(keep);
         session.set_pipelining_enabled(true);
         let mut next = self.request(session, Ahead::Bytes(first)).await;
@@ -71,12 +69,19 @@ impl Http1Connection<'_> {
         }
     }
 
+    /// How long the connection may be idle, by the settings in force.
+    fn idle_timeout(&self) -> Duration {
+        let snapshot = self.gateway.state.snapshot();
+        snapshot.settings.limits.idle_timeout
+    }
+
     /// The first bytes of the next request; None when none come in time.
     async fn next_bytes(&mut self, stream: &mut Stream) -> Option<BytesMut> {
+        let limit = self.idle_timeout();
         let mut bytes = BytesMut::with_capacity(FIRST_READ);
         let read = tokio::select! {
             biased;
-            read = timeout(self.idle_timeout, stream.read_buf(&mut bytes)) => read,
+            read = timeout(limit, stream.read_buf(&mut bytes)) => read,
             _ = self.closing.wait_for(|closing| *closing) => return None,
         };
         // The bytes stay in memory as long as their request, so the copy has no spare capacity.

@@ -81,9 +81,12 @@ impl Http1Session {
             Ok(Err(error)) => Error::because(ErrorType::WriteError, "writing the request", error),
             Err(_) => Error::explain(ErrorType::WriteTimedout, "writing the request"),
         };
+        // TLS may send some of what it reports as not taken.
+        let is_untouched =
+            head.len() + body.len() == total && self.stream.get_ssl_digest().is_none();
         Err(WriteFailure {
             error,
-            is_unsent: total <= ATOMIC_WRITE || head.len() + body.len() == total,
+            is_unsent: total <= ATOMIC_WRITE || is_untouched,
         })
     }
 
