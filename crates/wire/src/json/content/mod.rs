@@ -63,21 +63,8 @@ const BESIDE: [&str; 5] = [
     "thinking",
 ];
 
-/// The roles of messages, of the specification and of other servers.
-const ROLES: [&str; 12] = [
-    "user",
-    "assistant",
-    "system",
-    "tool",
-    "developer",
-    "function",
-    "model",
-    "ipython",
-    "observation",
-    "critic",
-    "context",
-    "latest_reminder",
-];
+/// The most letters of a role that is a word.
+const LONGEST_ROLE: usize = 20;
 
 /// The strings of one content.
 pub struct ContentLiterals {
@@ -132,17 +119,22 @@ pub(super) fn of_message<'a>(
     ControlFlow::Continue(())
 }
 
-/// A role that is none of the known words is text, read alone: templates of model servers print it.
+/// A role that is no short word of letters is text, read alone: templates of model servers print it.
 fn of_role<'a>(
     role: View<'a>,
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     match (role.text(), role.kind()) {
         (None, Kind::Null) => ControlFlow::Continue(()),
-        (Some(word), _) if ROLES.contains(&&*word) => ControlFlow::Continue(()),
+        (Some(role), _) if is_word(&role) => ControlFlow::Continue(()),
         (Some(_), _) => each(Piece::Alone(Alone::of(role, Form::Name))),
         (None, _) => each(Piece::Unreadable),
     }
+}
+
+fn is_word(role: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-');
+    role.len() <= LONGEST_ROLE && role.bytes().all(is_letter)
 }
 
 /// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and what
