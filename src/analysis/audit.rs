@@ -5,6 +5,7 @@
 //! Refused sign-ins are written by `people::refused_sign_ins`.
 
 use crate::analysis::access::caller::Caller;
+use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use monitor_model::ApplicationId;
@@ -148,11 +149,14 @@ impl AuditLog {
         &self,
         caller: &Caller,
         mut filter: AuditFilter,
+        reads: &ReadTurns,
     ) -> Result<(Vec<AuditEntry>, Option<i64>), ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
         let limit = filter.limit;
         filter.limit = limit.saturating_add(1);
-        let mut entries = self.store.audit(&filter).await?;
+        let store = self.store.clone();
+        let read = async move { store.audit(&filter).await };
+        let mut entries = reads.read(caller, read).await?;
         let is_last = entries.len() <= limit as usize;
         entries.truncate(limit as usize);
         let next = entries.last().map(|entry| entry.seq);

@@ -4,7 +4,7 @@
 use super::access::Access;
 use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
-use super::admin::Admin;
+use super::admin::{Admin, KeyLocks};
 use super::audit::AuditLog;
 use super::ingest::Ingest;
 use super::ingest::analyzer::{AnalyzerLimits, MessageAnalyzer};
@@ -30,7 +30,6 @@ use monitor_store::{Store, VersionLimits};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::Mutex;
 
 /// The analysis server without its front ends.
 pub struct Services {
@@ -213,7 +212,7 @@ impl Shared {
     fn admin(&self, settings: &AnalysisSettings) -> Admin {
         Admin {
             application_keys: settings.limits.application_keys,
-            making_keys: Mutex::default(),
+            key_locks: KeyLocks::new(settings.queue.longest_wait),
             keep_versions: VersionLimits {
                 versions: settings.limits.application_versions,
                 bytes: settings.limits.application_version_bytes,

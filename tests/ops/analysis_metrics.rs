@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
+use std::collections::VecDeque;
 use support::KEY;
 use support::api::{analyse, authorised, post};
 use support::bucket::Bucket;
@@ -279,6 +280,46 @@ fn a_store_whose_connections_are_all_at_work_answers() {
             assert_eq!(stack.metric("monitor_store_up"), 1.0);
         }
     });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn searches_that_their_clients_leave_take_no_more_connections() {
+    // CONTRACT 38: PostgreSQL goes on with a statement whose client has left.
+    let postgres = Postgres::start();
+    let database = postgres.database();
+    let mut stack = Stack::analysis_server();
+    for (name, value) in database.owner_env() {
+        stack = stack.env(name, value);
+    }
+    let stack = stack.start();
+    let waiting = || {
+        let locks =
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'records'::regclass";
+        database.query(locks).parse::<u64>().unwrap()
+    };
+    std::thread::scope(|scope| {
+        let lock = "BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4); COMMIT";
+        let held = scope.spawn(|| database.query(lock));
+        eventually("the table is locked", || {
+            let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
+                AND relation = 'records'::regclass";
+            (database.query(locks) == "1").then_some(())
+        });
+        let (mut asked, mut left, mut most) = (VecDeque::new(), 0, 0);
+        while !held.is_finished() {
+            let search = authorised(Request::get("/records"));
+            asked.push_back(search.send(stack.analysis_addr));
+            most = most.max(waiting());
+            if asked.len() > 8 {
+                drop(asked.pop_front());
+                left += 1;
+            }
+        }
+        assert!(left > 8, "{left}");
+        assert_eq!(most, OF_ONE_TENANT, "of {left}");
+    });
+    assert_eq!(stack.analysis("/records", KEY).status(), 200);
 }
 
 #[test]

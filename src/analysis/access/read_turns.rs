@@ -6,6 +6,7 @@ use super::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, NoTurn, QUANTUM, Turn, TurnFigures, TurnLimits, Turns, Urgency};
 use crate::observe::TurnRefusal;
+use monitor_store::StoreError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,18 +42,30 @@ impl ReadTurns {
         }
     }
 
-    /// A turn for one read, until it is dropped.
+    /// Reads once it is the caller's turn. The read goes on when the request is dropped: the database would finish it
+    /// all the same, and the turn counts for as long.
+    ///
+    /// # Errors
+    /// [`ApiError::ReadsBusy`] where too many wait, or the turn did not come in time; [`ApiError`] of the store.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let turn = take(&self.pages, caller).await?;
+        let reading = tokio::spawn(async move {
+            let found = read.await;
+            drop(turn);
+            found
+        });
+        let found = reading.await.map_err(|_| ApiError::Internal)?;
+        Ok(found?)
+    }
+
+    /// A turn for a sum over many pages, until it is dropped; each page takes a turn of its own.
     ///
     /// # Errors
     /// [`ApiError::ReadsBusy`] where too many wait, or the turn did not come in time.
-    pub(crate) async fn take(&self, caller: &Caller) -> Result<Turn, ApiError> {
-        take(&self.pages, caller).await
-    }
-
-    /// A turn for a sum over many pages, each of which takes a turn of its own.
-    ///
-    /// # Errors
-    /// As [`ReadTurns::take`].
     pub(crate) async fn take_sum(&self, caller: &Caller) -> Result<Turn, ApiError> {
         take(&self.sums, caller).await
     }
@@ -85,31 +98,66 @@ mod tests {
     use futures_util::FutureExt as _;
     use monitor_model::ApplicationId;
     use monitor_store::{Scope, Scopes};
+    use tokio::sync::oneshot::{Sender, channel};
+    use tokio::task::JoinHandle;
 
     fn caller(application: ApplicationId) -> Caller {
         let token = new_token("t", Scopes::of(&[Scope::Read]), Some(application));
         Caller::from(&token)
     }
 
+    /// Begins a read that ends with the sender.
+    fn begin(turns: &Arc<ReadTurns>, caller: &Caller) -> (Sender<()>, JoinHandle<bool>) {
+        let (end, ended) = channel::<()>();
+        let (turns, caller) = (turns.clone(), caller.clone());
+        let reading = tokio::spawn(async move {
+            let read = async move {
+                let _ = ended.await;
+                Ok(())
+            };
+            turns.read(&caller, read).await.is_ok()
+        });
+        (end, reading)
+    }
+
+    async fn under_way(turns: &ReadTurns, running: usize, waiting: usize) {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let figures = turns.figures();
+        assert_eq!((figures.running, figures.waiting), (running, waiting));
+    }
+
     #[tokio::test]
     async fn the_reads_of_one_tenant_leave_a_connection_to_another_and_one_to_settings() {
-        let turns = ReadTurns::new(4, Duration::from_secs(10));
-        let (own, other) = (ApplicationId::random(), ApplicationId::random());
+        let turns = Arc::new(ReadTurns::new(4, Duration::from_secs(10)));
+        let own = ApplicationId::random();
         let (one, two) = (caller(own), caller(own));
-        let held = [
-            turns.take(&one).await.unwrap(),
-            turns.take(&two).await.unwrap(),
-        ];
-        assert!(
-            turns.take(&two).now_or_never().is_none(),
-            "its share is two"
-        );
-        let third = turns.take(&caller(other)).now_or_never().unwrap().unwrap();
-        let more = caller(ApplicationId::random());
-        assert!(turns.take(&more).now_or_never().is_none());
-        drop(third);
-        let next = turns.take(&more).now_or_never().unwrap();
-        drop((held, next));
+        let held = [begin(&turns, &one), begin(&turns, &two)];
+        under_way(&turns, 2, 0).await;
+        let waiting = begin(&turns, &two);
+        under_way(&turns, 2, 1).await;
+        let third = begin(&turns, &caller(ApplicationId::random()));
+        under_way(&turns, 3, 1).await;
+        let fourth = begin(&turns, &caller(ApplicationId::random()));
+        under_way(&turns, 3, 2).await;
+        drop(third.0);
+        assert!(third.1.await.unwrap());
+        under_way(&turns, 3, 1).await;
+        drop((held, waiting, fourth));
+        under_way(&turns, 0, 0).await;
+    }
+
+    #[tokio::test]
+    async fn a_read_whose_request_is_dropped_keeps_its_turn_until_it_ends() {
+        let turns = Arc::new(ReadTurns::new(4, Duration::from_secs(10)));
+        let own = caller(ApplicationId::random());
+        let left: Vec<_> = (0..8).map(|_| begin(&turns, &own)).collect();
+        under_way(&turns, 2, 6).await;
+        left.iter().for_each(|(_, request)| request.abort());
+        under_way(&turns, 2, 0).await;
+        drop(left);
+        under_way(&turns, 0, 0).await;
     }
 
     #[tokio::test]
@@ -126,10 +174,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_read_that_waits_for_too_long_is_refused() {
-        let turns = ReadTurns::new(2, Duration::from_secs(10));
+        let turns = Arc::new(ReadTurns::new(2, Duration::from_secs(10)));
         let own = caller(ApplicationId::random());
-        let held = turns.take(&own).await.unwrap();
-        let refused = turns.take(&own).await.err();
+        let held = begin(&turns, &own);
+        under_way(&turns, 1, 0).await;
+        let refused = turns.read(&own, async { Ok(()) }).await.err();
         assert_eq!(refused, Some(ApiError::ReadsBusy(TurnRefusal::Late)));
         drop(held);
     }

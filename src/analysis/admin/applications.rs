@@ -42,8 +42,9 @@ impl Admin {
         mut filter: ApplicationFilter,
     ) -> Result<ApplicationPage, ApiError> {
         filter.id = caller.narrow(None)?;
-        let _turn = self.reads.take(caller).await?;
-        let mut page = self.applications.applications(&filter).await?;
+        let applications = self.applications.clone();
+        let read = async move { applications.applications(&filter).await };
+        let mut page = self.reads.read(caller, read).await?;
         let found = page.applications.into_iter();
         page.applications = found.map(|it| self.file_policies.in_force(it)).collect();
         Ok(page)
@@ -66,10 +67,16 @@ impl Admin {
         id: ApplicationId,
     ) -> Result<Application, ApiError> {
         caller.must_reach(id)?;
-        self.applications
-            .application(id)
-            .await?
-            .ok_or(ApiError::NotFound)
+        let filter = ApplicationFilter {
+            id: Some(id),
+            name: None,
+            after: None,
+            limit: 1,
+        };
+        let applications = self.applications.clone();
+        let read = async move { applications.applications(&filter).await };
+        let found = self.reads.read(caller, read).await?.applications;
+        found.into_iter().next().ok_or(ApiError::NotFound)
     }
 
     /// Whether the policy of an application is in the configuration file.
@@ -95,7 +102,11 @@ impl Admin {
         let seen: Vec<_> = seen.into_iter().collect();
         let names = match seen.is_empty() {
             true => Vec::new(),
-            false => self.applications.application_names(&seen).await?,
+            false => {
+                let applications = self.applications.clone();
+                let read = async move { applications.application_names(&seen).await };
+                self.reads.read(caller, read).await?
+            }
         };
         Ok(names.into_iter().collect())
     }
@@ -151,7 +162,7 @@ impl Admin {
         earlier: i64,
     ) -> Result<Application, ApiError> {
         let base = self.base(caller, basis).await?;
-        let version = self.stored_version(&base, earlier).await?;
+        let version = self.stored_version(caller, &base, earlier).await?;
         let unknown = || FieldProblem::new("restore", "the application has no such version");
         let version = version.ok_or_else(unknown)?;
         let edit = Edit {
@@ -207,12 +218,8 @@ impl Admin {
         limit: u32,
     ) -> Result<(Vec<ApplicationVersion>, Option<i64>), ApiError> {
         self.find_application(caller, id).await?;
-        let _turn = self.reads.take(caller).await?;
         let asked = limit.saturating_add(1);
-        let mut versions = self
-            .applications
-            .application_versions(id, before, asked)
-            .await?;
+        let mut versions = self.versions(caller, id, before, asked).await?;
         let is_last = versions.len() <= limit as usize;
         versions.truncate(limit as usize);
         let next = versions.last().map(|version| version.version);
@@ -227,20 +234,30 @@ impl Admin {
         version: i64,
     ) -> Result<ApplicationVersion, ApiError> {
         let application = self.find_application(caller, id).await?;
-        let found = self.stored_version(&application, version).await?;
+        let found = self.stored_version(caller, &application, version).await?;
         found.ok_or(ApiError::NotFound)
+    }
+
+    async fn versions(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+        before: Option<i64>,
+        asked: u32,
+    ) -> Result<Vec<ApplicationVersion>, ApiError> {
+        let applications = self.applications.clone();
+        let read = async move { applications.application_versions(id, before, asked).await };
+        self.reads.read(caller, read).await
     }
 
     async fn stored_version(
         &self,
+        caller: &Caller,
         application: &Application,
         version: i64,
     ) -> Result<Option<ApplicationVersion>, ApiError> {
         let before = version.checked_add(1);
-        let versions = self
-            .applications
-            .application_versions(application.id, before, 1)
-            .await?;
+        let versions = self.versions(caller, application.id, before, 1).await?;
         Ok(versions.into_iter().find(|found| found.version == version))
     }
 

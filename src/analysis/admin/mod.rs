@@ -4,11 +4,13 @@
 pub(crate) mod applications;
 pub(crate) mod differences;
 pub(crate) mod draft;
+mod key_locks;
 pub(crate) mod policies;
 pub(crate) mod replay;
 pub(crate) mod tokens;
 pub(crate) mod trial;
 
+pub(crate) use key_locks::KeyLocks;
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Application, ApplicationFilter, ApplicationVersion, AuditEntry, AuditFilter, NameFilter, Token,
@@ -33,7 +35,6 @@ use monitor_store::{
 };
 use serde_json::Value;
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// Changes settings, and tries changes before they are made.
 pub struct Admin {
@@ -50,8 +51,7 @@ pub struct Admin {
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) inline_rules: Arc<InlineRulesCache>,
     pub(super) compilations: Arc<Compilations>,
-    /// Held while the keys of an application are counted and one more is made.
-    pub(super) making_keys: Mutex<()>,
+    pub(super) key_locks: KeyLocks,
     /// Valid access keys that one application may have (`limits.application_keys`).
     pub(super) application_keys: usize,
     /// Earlier versions of an application that a change leaves: `limits.application_versions` and
@@ -85,7 +85,6 @@ impl Admin {
         caller: &Caller,
         filter: AuditFilter,
     ) -> Result<(Vec<AuditEntry>, Option<i64>), ApiError> {
-        let _turn = self.reads.take(caller).await?;
-        self.audit.page(caller, filter).await
+        self.audit.page(caller, filter, &self.reads).await
     }
 }

@@ -155,9 +155,7 @@ impl Admin {
     /// # Errors
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
-        let turn = self.reads.take(caller).await?;
-        let record = find_record(&*self.records, caller, id).await?;
-        drop(turn);
+        let record = find_record(&self.records, &self.reads, caller, id).await?;
         let judge = self.rules_of(caller, &record).await?;
         let mut explanation = Explanation {
             request_id: id,
@@ -215,9 +213,9 @@ impl Admin {
         let claim = caller.awaited(application);
         let compile = || CompiledRules::from(replay.draft);
         let draft = self.compilations.run(claim, compile).await?;
-        let turn = self.reads.take(caller).await?;
-        let page = self.records.whole_page(&filter).await?;
-        drop(turn);
+        let records = self.records.clone();
+        let read = async move { records.whole_page(&filter).await };
+        let page = self.reads.read(caller, read).await?;
         let mut result = ReplayPage {
             next_before: page.next_before,
             ..ReplayPage::default()

@@ -106,7 +106,7 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
-        let _alone = self.making_keys.lock().await;
+        let _alone = self.key_locks.lock(application).await?;
         self.must_have_room_for(&token, 0).await?;
         let value = new_value()?;
         let entry = Action::TokenCreate.entry(caller, target(&token), described(&token));
@@ -129,9 +129,10 @@ impl Admin {
         limit: u32,
     ) -> Result<(Vec<Token>, Option<TokenPosition>), ApiError> {
         let application = caller.narrow(application)?;
-        let _turn = self.reads.take(caller).await?;
         let asked = limit.saturating_add(1);
-        let mut tokens = self.tokens.tokens(application, before, asked).await?;
+        let tokens = self.tokens.clone();
+        let read = async move { tokens.tokens(application, before, asked).await };
+        let mut tokens = self.reads.read(caller, read).await?;
         let is_last = tokens.len() <= limit as usize;
         tokens.truncate(limit as usize);
         let next = tokens.last().map(|token| (token.created_at_ms, token.id));
@@ -153,7 +154,7 @@ impl Admin {
         id: TokenId,
         edit: TokenEdit,
     ) -> Result<Token, ApiError> {
-        let token = self.find_token(caller, id).await?;
+        let mut token = self.find_token(caller, id).await?;
         // A longer life is granted like a new token.
         caller.must_own(token.scopes)?;
         let mut problems = Vec::new();
@@ -166,13 +167,15 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
-        // One that is over and becomes valid again is one more.
-        let now_ms = now_ms();
-        let is_revived =
-            token.revoked_at_ms.is_none() && !token.is_valid_at(now_ms) && expires_at_ms.is_some();
-        let _alone = self.making_keys.lock().await;
-        if let Some(application) = token.application_id.filter(|_| is_revived) {
-            self.room_of(application, now_ms, 0).await?;
+        let bound = token.application_id.filter(|_| expires_at_ms.is_some());
+        let _alone = self.key_locks.lock(bound).await?;
+        if let Some(application) = bound {
+            // One that is over, perhaps since it waited, and becomes valid again is one more.
+            token = self.find_token(caller, id).await?;
+            let now_ms = now_ms();
+            if token.revoked_at_ms.is_none() && !token.is_valid_at(now_ms) {
+                self.room_of(application, now_ms, 0).await?;
+            }
         }
         let change = TokenChange {
             name: edit.name,
@@ -229,7 +232,7 @@ impl Admin {
             Some(expiry) => end(expiry, now_ms)?,
             None => old.expires_at_ms,
         };
-        let _alone = self.making_keys.lock().await;
+        let _alone = self.key_locks.lock(new.application_id).await?;
         self.must_have_room_for(&new, usize::from(rotation.grace.is_zero()))
             .await?;
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));

@@ -301,8 +301,9 @@ impl Records {
         caller: &Caller,
         seq: i64,
     ) -> Result<Vec<Attachment>, ApiError> {
-        let _turn = self.reads.take(caller).await?;
-        Ok(self.files.store.attachments(seq).await?)
+        let files = self.files.store.clone();
+        let read = async move { files.attachments(seq).await };
+        self.reads.read(caller, read).await
     }
 
     /// One file of a record with its bytes. Without a name, the first of the names that these bytes have.

@@ -66,8 +66,9 @@ impl Records {
         filter: ChainFilter,
     ) -> Result<ChainPage, ApiError> {
         caller.must_be_unbound()?;
-        let _turn = self.reads.take(caller).await?;
-        let known = self.chain.chains(&filter).await?;
+        let (chain, asked) = (self.chain.clone(), filter.clone());
+        let read = async move { chain.chains(&asked).await };
+        let known = self.reads.read(caller, read).await?;
         let reports = known.gateways.iter().map(|state| report(state, &filter));
         let gateways: Vec<_> = reports.collect();
         let next = gateways.last().map(|last| last.gateway);

@@ -45,14 +45,15 @@ impl Records {
         caller: &Caller,
         beside: &RecordSummary,
     ) -> Result<Vec<StoredRecord>, ApiError> {
-        let Some(exchange) = &beside.exchange_id else {
+        let Some(exchange) = beside.exchange_id.clone() else {
             return Ok(Vec::new());
         };
-        let _turn = self.reads.take(caller).await?;
-        let found = self
-            .exchanges
-            .tool_calls(beside.application_id, exchange, MOST_TOOL_PARTS);
-        let mut found = found.await?;
+        let (exchanges, application) = (self.exchanges.clone(), beside.application_id);
+        let read = async move {
+            let parts = exchanges.tool_calls(application, &exchange, MOST_TOOL_PARTS);
+            parts.await
+        };
+        let mut found = self.reads.read(caller, read).await?;
         found.retain(|part| part.summary.id != beside.id);
         for part in &mut found {
             hide_chain(caller, part);

@@ -3,20 +3,26 @@
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
+use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::error::ApiError;
 use monitor_model::{ApplicationId, CHAIN_PARAMETER, RecordId, TypeCount};
 use monitor_store::{
     DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage, RecordStore, SessionFilter,
     SessionPage, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
 };
+use std::sync::Arc;
 
 /// The record of an identifier, if the caller may see it.
 pub(crate) async fn find_record(
-    store: &dyn RecordStore,
+    store: &Arc<dyn RecordStore>,
+    reads: &ReadTurns,
     caller: &Caller,
     id: RecordId,
 ) -> Result<StoredRecord, ApiError> {
-    let record = store.record(id).await?;
+    let store = store.clone();
+    let record = reads
+        .read(caller, async move { store.record(id).await })
+        .await?;
     let mut record = record
         .filter(|record| caller.sees(Some(record.summary.application_id)))
         .ok_or(ApiError::NotFound)?;
@@ -40,8 +46,9 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<RecordPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        let _turn = self.reads.take(caller).await?;
-        Ok(self.records.page(&filter).await?)
+        let records = self.records.clone();
+        let read = async move { records.page(&filter).await };
+        self.reads.read(caller, read).await
     }
 
     /// Whether there are records that the caller may read.
@@ -60,8 +67,9 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<WholePage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        let _turn = self.reads.take(caller).await?;
-        let mut page = self.records.whole_page(&filter).await?;
+        let records = self.records.clone();
+        let read = async move { records.whole_page(&filter).await };
+        let mut page = self.reads.read(caller, read).await?;
         for record in &mut page.records {
             hide_chain(caller, record);
         }
@@ -74,8 +82,7 @@ impl Records {
         caller: &Caller,
         id: RecordId,
     ) -> Result<StoredRecord, ApiError> {
-        let _turn = self.reads.take(caller).await?;
-        find_record(&*self.records, caller, id).await
+        find_record(&self.records, &self.reads, caller, id).await
     }
 
     /// `SQLite` or `PostgreSQL`.
@@ -100,12 +107,13 @@ impl Records {
         mut filter: SessionFilter,
     ) -> Result<SessionPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        let _turn = self.reads.take(caller).await?;
         let limit = filter.limit;
         // One more than requested, to see whether there is a next page.
         filter.limit = limit.saturating_add(1);
+        let records = self.records.clone();
+        let read = async move { records.sessions(&filter).await };
         Ok(SessionPage::cut(
-            self.records.sessions(&filter).await?,
+            self.reads.read(caller, read).await?,
             limit,
         ))
     }
@@ -119,12 +127,13 @@ impl Records {
         most_types: u32,
     ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
         let application = caller.narrow(application)?;
-        let _turn = self.reads.take(caller).await?;
-        let traffic = self.statistics.traffic(application, hours).await?;
-        let found = self
-            .statistics
-            .traffic_types(application, hours, most_types);
-        Ok((traffic, found.await?))
+        let statistics = self.statistics.clone();
+        let read = async move {
+            let traffic = statistics.traffic(application, hours).await?;
+            let found = statistics.traffic_types(application, hours, most_types);
+            Ok((traffic, found.await?))
+        };
+        self.reads.read(caller, read).await
     }
 
     /// A page of statistics.
@@ -134,7 +143,8 @@ impl Records {
         mut filter: StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        let _turn = self.reads.take(caller).await?;
-        Ok(self.statistics.statistics(&filter).await?)
+        let statistics = self.statistics.clone();
+        let read = async move { statistics.statistics(&filter).await };
+        self.reads.read(caller, read).await
     }
 }

@@ -102,9 +102,7 @@ impl Records {
         let mut users = Users::default();
         let mut sums = UserSums::default();
         loop {
-            let turn = self.reads.take(caller).await?;
-            let page = self.records.page(&filter).await?;
-            drop(turn);
+            let page = self.page(caller, filter.clone()).await?;
             let held = users.bytes;
             sums.records += page.records.len() as u64;
             for record in &page.records {
