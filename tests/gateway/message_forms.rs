@@ -10,7 +10,7 @@ use support::request::Request;
 use support::stack::Stack;
 use support::upstream::{ANSWER, Upstream};
 
-fn with_messages(messages: &str) -> Request {
+pub(crate) fn with_messages(messages: &str) -> Request {
     chat(format!(r#"{{"model":"m","messages":[{messages}]}}"#))
 }
 
@@ -46,37 +46,10 @@ fn contract_42_every_string_that_a_model_server_may_read_is_checked() {
         r#"{"role":"user","content":"hello","name":"forbidden"}"#,
         r#"{"role":"user","parts":[{"text":"forbidden"}]}"#,
         r#"{"role":"user","content":null,"reasoning_content":"forbidden"}"#,
-        // Templates of model servers print the role.
-        r#"{"role":"user\nforbidden","content":"hello"}"#,
     ] {
         blocked(&stack.call(&with_messages(beside)));
     }
     upstream.assert_untouched();
-}
-
-#[test]
-fn contract_42_a_role_that_is_no_word_is_no_verdict_and_the_known_ones_are_no_text() {
-    let (upstream, backend) = (Upstream::ok(), Backend::start());
-    let closed = ", on_backend_failure: closed";
-    let stack = sync(&upstream, closed).monitor(&backend).start();
-    let call = |role: &str| {
-        stack.call(&with_messages(&format!(
-            r#"{{"role":{role},"content":"hello"}}"#
-        )))
-    };
-    for role in [r#"["user","x"]"#, r#"{"user":"x"}"#, "7", "true"] {
-        assert_eq!(call(role).status(), 502, "{role}");
-    }
-    upstream.assert_untouched();
-    for role in [r#""user""#, r#""observation""#, "null"] {
-        assert_eq!(call(role).text(), ANSWER, "{role}");
-    }
-    let calls = backend.calls();
-    let prompts = calls
-        .iter()
-        .filter(|call| call.path.contains("process_request"));
-    assert!(prompts.clone().all(|call| call.message() == "hello"));
-    assert_eq!(prompts.count(), 7);
 }
 
 #[test]
