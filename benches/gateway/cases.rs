@@ -16,10 +16,7 @@ const MIB: usize = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
     /// Calls on all connections for a time: CPU per call, latency.
-    Loop {
-        request_bytes: usize,
-        answer: Answer,
-    },
+    Loop(Sizes),
     /// One call at a time on one connection: what the proxy adds to the median.
     Idle,
     /// Streams that stay silent after one frame: memory per stream.
@@ -56,147 +53,72 @@ pub(crate) struct Case {
     pub(crate) cpu_goal: Option<f64>,
 }
 
-const fn calls(
-    name: &'static str,
-    request_bytes: usize,
-    answer: Answer,
-    goal: Option<f64>,
-) -> Case {
+const fn case(name: &'static str, work: Work) -> Case {
     Case {
         name,
-        work: Work::Loop {
-            request_bytes,
-            answer,
-        },
-        cpu_goal: goal,
-    }
-}
-
-const fn telemetry(
-    name: &'static str,
-    subject: Target,
-    request_bytes: usize,
-    answer: Answer,
-    goal: Option<f64>,
-) -> Case {
-    Case {
-        name,
-        work: Work::Spool(
-            subject,
-            Sizes {
-                request_bytes,
-                answer,
-            },
-        ),
-        cpu_goal: goal,
-    }
-}
-
-const fn counted(name: &'static str, request_bytes: usize) -> Case {
-    Case {
-        name,
-        work: Work::Count { request_bytes },
+        work,
         cpu_goal: None,
     }
 }
+
+/// A case whose CPU per call should be so many times that of the bare proxy at most.
+const fn within(cpu_goal: f64, name: &'static str, work: Work) -> Case {
+    Case {
+        name,
+        work,
+        cpu_goal: Some(cpu_goal),
+    }
+}
+
+const fn sizes(request_bytes: usize, answer: Answer) -> Sizes {
+    Sizes {
+        request_bytes,
+        answer,
+    }
+}
+
+const SMALL: Sizes = sizes(KIB, Answer::Json1k);
+const MEDIUM: Sizes = sizes(32 * KIB, Answer::Json32k);
+const LARGE_REQUEST: Sizes = sizes(MIB, Answer::Json1k);
+const LARGE_ANSWER: Sizes = sizes(KIB, Answer::Json1m);
+const STREAM: Sizes = sizes(KIB, Answer::Sse200);
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 24] = [
-    calls("1k", KIB, Answer::Json1k, Some(0.85)),
-    calls("32k", 32 * KIB, Answer::Json32k, Some(0.9)),
-    calls("1m", MIB, Answer::Json1k, Some(0.95)),
-    calls("1m-answer", KIB, Answer::Json1m, None),
-    calls("sse", KIB, Answer::Sse200, Some(1.0)),
-    Case {
-        name: "hold-back",
-        work: Work::HoldBack,
-        cpu_goal: None,
-    },
-    Case {
-        name: "idle",
-        work: Work::Idle,
-        cpu_goal: None,
-    },
-    Case {
-        name: "held",
-        work: Work::Held,
-        cpu_goal: None,
-    },
-    Case {
-        name: "body",
-        work: Work::Body,
-        cpu_goal: None,
-    },
-    Case {
-        name: "sync-local",
-        work: Work::Sync(Target::SyncAll),
-        cpu_goal: None,
-    },
-    Case {
-        name: "sync-http",
-        work: Work::Sync(Target::SyncHttp),
-        cpu_goal: None,
-    },
-    telemetry("spool", Target::Spool, KIB, Answer::Json1k, Some(2.0)),
-    telemetry(
-        "spool-batch",
-        Target::SpoolBatch,
-        KIB,
-        Answer::Json1k,
-        Some(1.5),
-    ),
-    telemetry(
-        "spool-batch-32k",
-        Target::SpoolBatch,
-        32 * KIB,
-        Answer::Json32k,
-        Some(1.5),
-    ),
-    telemetry(
-        "spool-batch-1m",
-        Target::SpoolBatch,
-        MIB,
-        Answer::Json1k,
-        Some(1.3),
-    ),
-    telemetry(
-        "spool-batch-sse",
-        Target::SpoolBatch,
-        KIB,
-        Answer::Sse200,
-        Some(1.0),
-    ),
-    telemetry(
-        "spool-encrypted",
-        Target::SpoolEncrypted,
-        KIB,
-        Answer::Json1k,
-        None,
-    ),
-    Case {
-        name: "backlog",
-        work: Work::Backlog(Target::Spool),
-        cpu_goal: None,
-    },
-    Case {
-        name: "backlog-batch",
-        work: Work::Backlog(Target::SpoolBatch),
-        cpu_goal: None,
-    },
-    Case {
-        name: "backlog-encrypted",
-        work: Work::Backlog(Target::SpoolEncrypted),
-        cpu_goal: None,
-    },
-    Case {
-        name: "disk",
-        work: Work::Disk,
-        cpu_goal: None,
-    },
-    counted("instructions", KIB),
-    counted("instructions-32k", 32 * KIB),
-    counted("instructions-1m", MIB),
-];
+pub(crate) const CASES: [Case; 24] = {
+    use Target::{Spool as Single, SpoolBatch as Batches, SpoolEncrypted as Encrypted};
+    use Work::{Backlog, Count, Loop, Spool, Sync};
+    [
+        within(0.85, "1k", Loop(SMALL)),
+        within(0.9, "32k", Loop(MEDIUM)),
+        within(0.95, "1m", Loop(LARGE_REQUEST)),
+        case("1m-answer", Loop(LARGE_ANSWER)),
+        within(1.0, "sse", Loop(STREAM)),
+        case("hold-back", Work::HoldBack),
+        case("idle", Work::Idle),
+        case("held", Work::Held),
+        case("body", Work::Body),
+        case("sync-local", Sync(Target::SyncAll)),
+        case("sync-http", Sync(Target::SyncHttp)),
+        within(2.0, "spool", Spool(Single, SMALL)),
+        within(1.5, "spool-batch", Spool(Batches, SMALL)),
+        within(1.5, "spool-batch-32k", Spool(Batches, MEDIUM)),
+        within(1.3, "spool-batch-1m", Spool(Batches, LARGE_REQUEST)),
+        within(1.0, "spool-batch-sse", Spool(Batches, STREAM)),
+        case("spool-encrypted", Spool(Encrypted, SMALL)),
+        case("backlog", Backlog(Single)),
+        case("backlog-batch", Backlog(Batches)),
+        case("backlog-encrypted", Backlog(Encrypted)),
+        case("disk", Work::Disk),
+        case("instructions", Count { request_bytes: KIB }),
+        case(
+            "instructions-32k",
+            Count {
+                request_bytes: 32 * KIB,
+            },
+        ),
+        case("instructions-1m", Count { request_bytes: MIB }),
+    ]
+};
 
 impl Case {
     /// Whether it runs only where it is asked for by name: it takes minutes, and a tool.
@@ -207,9 +129,9 @@ impl Case {
     /// Whether the target takes a turn. Telemetry is of no interest where memory is measured, and other programs are
     /// compared where all do the same.
     pub(crate) fn concerns(&self, target: Target) -> bool {
-        let passes_through = matches!(self.work, Work::Loop { .. } | Work::Idle | Work::Held);
+        let passes_through = matches!(self.work, Work::Loop(_) | Work::Idle | Work::Held);
         match target {
-            Target::All => matches!(self.work, Work::Loop { .. } | Work::Idle),
+            Target::All => matches!(self.work, Work::Loop(_) | Work::Idle),
             Target::Nginx | Target::HaProxy => passes_through && target.is_installed(),
             _ => true,
         }
@@ -278,13 +200,10 @@ pub(crate) fn measure(
     target: &Running,
 ) -> Result<Findings> {
     match case.work {
-        Work::Loop {
-            request_bytes,
-            answer,
-        } => {
+        Work::Loop(sizes) => {
             let plan = Plan {
-                request_bytes,
-                answer,
+                request_bytes: sizes.request_bytes,
+                answer: sizes.answer,
                 ..looped(target.address, scale)
             };
             run_loop(plan, world, target)
