@@ -15,8 +15,7 @@ const COMMON: [&str; 4] = [
     "text/event-stream; charset=utf-8",
 ];
 
-/// Whether a Content-Type is one of those that need no closer look: JSON or an event stream in UTF-8, in the usual
-/// spelling.
+/// Whether a Content-Type needs no closer look: JSON or an event stream in UTF-8, in the usual spelling.
 pub(crate) fn is_common_type(value: &HeaderValue) -> bool {
     let value = value.as_bytes();
     COMMON

@@ -59,8 +59,7 @@ pub(crate) async fn error(
     Ok(())
 }
 
-/// Frees the client's headers, which nobody reads any more once the head of an answer is written: a stream may take
-/// minutes.
+/// Frees the client's headers, which nobody reads once the head of an answer is written. A stream may take minutes.
 pub(super) fn free_request_head(session: &mut ServerSession) -> Result<()> {
     let head = session.req_header();
     let (method, version) = (head.method.clone(), head.version);

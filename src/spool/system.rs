@@ -14,8 +14,8 @@ pub(super) fn now_ms() -> i64 {
     clock::steady_ms()
 }
 
-/// The time by which the segments of an earlier process age: a calendar that was far ahead at the start counts once it
-/// is believed.
+/// The time by which the segments of an earlier process age. A calendar that was far ahead at the start counts once it
+/// is taken for the right one.
 pub(super) fn aging_ms() -> i64 {
     #[cfg(test)]
     if let Some(now) = super::disk::simulated::now_ms() {

@@ -17,9 +17,8 @@ pub(crate) const ALL: Uuid = Uuid::nil();
 /// Names of an application's own patterns that are counted as they are for each day and stage, and for each hour.
 pub(crate) const MOST_OWN_KINDS: i64 = 100;
 
-/// The entity type under which finds of the applications' own patterns are counted where their names are not: in the
-/// traffic of all applications together, beyond a hundred names of one application, and for patterns that came with a
-/// request.
+/// The entity type that counts finds of patterns without their names: in the traffic of all applications together, beyond
+/// a hundred names of one application, and of patterns that came with a request.
 pub const OTHER_FINDS: &str = "custom";
 
 /// Which days of statistics a page shows.

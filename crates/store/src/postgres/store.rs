@@ -25,8 +25,7 @@ const FACTS: &str = "
         pg_database_size(current_database()) AS bytes,
         (SELECT max(version) FROM schema_version) AS schema";
 
-/// Connections for reads and changes, and those for look-ups: eight together, beside those of the writer, the listener
-/// and maintenance.
+/// Connections for reads and changes; with those for look-ups eight, beside the writer, the listener and maintenance.
 const CONNECTIONS: usize = 6;
 const LOOKUPS: usize = 2;
 

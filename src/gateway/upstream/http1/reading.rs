@@ -28,7 +28,7 @@ pub(super) fn poll_read<T>(
 }
 
 /// Whether a connection between two requests is open and silent. It has ended otherwise, or says what nobody asked.
-pub(in crate::gateway::upstream) fn is_idle(stream: &mut Stream) -> bool {
+pub(crate) fn is_idle(stream: &mut Stream) -> bool {
     let mut byte = [0];
     // A task that has used up its budget would get no answer of a closed connection either.
     let reading = tokio::task::unconstrained(stream.read(&mut byte));

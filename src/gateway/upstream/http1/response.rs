@@ -15,8 +15,8 @@ const MOST_HEADERS: usize = 256;
 /// The most bytes of a head.
 const LONGEST: usize = 1 << 20;
 
-/// Takes the head at the beginning of `read` off it; None while it is incomplete. `seen` bytes were there without its
-/// end before.
+/// Takes the head at the beginning of `read` off it; None while it is incomplete. Its end is not within the first `seen`
+/// bytes, which were read before.
 ///
 /// # Errors
 /// Where it is no head, or too long.

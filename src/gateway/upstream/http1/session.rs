@@ -51,7 +51,7 @@ pub(crate) struct WriteFailure {
 }
 
 impl Http1Session {
-    pub(in crate::gateway::upstream) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self {
             stream,
             ahead: BytesMut::new(),
@@ -250,7 +250,7 @@ impl Http1Session {
     }
 
     /// The connection, where another call may follow on it.
-    pub(in crate::gateway::upstream) fn into_kept(self) -> Option<Stream> {
+    pub(crate) fn into_kept(self) -> Option<Stream> {
         let is_kept = self.keeps_connection && self.has_ended() && !self.has_surplus;
         is_kept.then_some(self.stream)
     }

@@ -4,7 +4,7 @@
 use crate::dataclean::checksum::luhn;
 
 /// Whether digits are those of a card: the prefix and the length of a payment system, and the right check digit.
-pub(in crate::dataclean) fn is_card_number(values: &[u8]) -> bool {
+pub(crate) fn is_card_number(values: &[u8]) -> bool {
     known_system(values) && luhn(values)
 }
 

@@ -37,8 +37,7 @@ pub(super) fn ends_with_card(before: impl Iterator<Item = char>) -> bool {
     false
 }
 
-/// Reads the signs that a number begins and ends with as blanks, where it is a card number without them and none with
-/// them.
+/// Reads the signs that a number begins and ends with as blanks, where only the digits without them are a card number.
 pub(super) fn set_notes_apart(items: &mut [Item]) {
     let goes_on = items.last().is_some_and(|item| is_separator(item.c));
     let end = items.len() - usize::from(goes_on);

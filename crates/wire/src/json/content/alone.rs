@@ -8,9 +8,9 @@ use std::ops::Range;
 
 /// A name, a number or arguments in a string.
 #[derive(Clone, Copy)]
-pub(in crate::json) struct Alone<'a> {
-    pub(in crate::json) value: View<'a>,
-    pub(in crate::json) form: Form,
+pub(crate) struct Alone<'a> {
+    pub(crate) value: View<'a>,
+    pub(crate) form: Form,
     /// Of a number.
     pub(super) name: Option<SharedName<'a>>,
 }
@@ -32,7 +32,7 @@ impl<'a> Alone<'a> {
     }
 
     /// What a check reads of it, behind the words of its name.
-    pub(in crate::json) fn text(self) -> Cow<'a, str> {
+    pub(crate) fn text(self) -> Cow<'a, str> {
         let text = self.form.text(self.value.token());
         let Some(SharedName { name, sharing }) = self.name else {
             return text;
@@ -49,7 +49,7 @@ impl<'a> Alone<'a> {
     }
 
     /// Where the name stands.
-    pub(in crate::json) fn name(self) -> Option<NumberName> {
+    pub(crate) fn name(self) -> Option<NumberName> {
         self.name.map(|SharedName { name, sharing }| {
             let Range { start, end } = name.span();
             NumberName {

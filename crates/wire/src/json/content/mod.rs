@@ -137,8 +137,8 @@ fn is_word(role: &str) -> bool {
     role.len() <= LONGEST_ROLE && role.bytes().all(is_letter)
 }
 
-/// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and what
-/// nobody knows.
+/// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and unknown
+/// members of any kind.
 fn of_other_member<'a>(
     member: &NamedView<'a>,
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
