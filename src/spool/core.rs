@@ -61,6 +61,7 @@ pub(super) struct SpoolCore {
     sequence_file: SequenceFile,
     state: Mutex<State>,
     writer_wakes: Condvar,
+    appender_wakes: Condvar,
     disk: watch::Sender<DiskStatus>,
 }
 
@@ -86,6 +87,7 @@ impl SpoolCore {
             sequence_file,
             state: Mutex::new(state),
             writer_wakes: Condvar::new(),
+            appender_wakes: Condvar::new(),
             disk: watch::Sender::default(),
         }
     }
@@ -271,7 +273,16 @@ impl SpoolCore {
         let waited = self.writer_wakes.wait_timeout(state, time);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.set_writer_idle(false);
+        self.appender_wakes.notify_one();
         state
+    }
+
+    /// Waits until the writer is at work; false once the spool is being closed.
+    pub(super) fn wait_for_busy_writer(&self) -> bool {
+        let is_idle = |state: &mut State| state.is_writer_idle() && !state.is_closing();
+        let waited = self.appender_wakes.wait_while(self.lock(), is_idle);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        !state.is_closing()
     }
 
     /// Shows the state's figures as metrics.

@@ -126,10 +126,16 @@ impl Spool {
         metrics: Arc<Metrics>,
     ) -> Result<Opened, SpoolError> {
         let (spool, delivery, writer) = Self::assemble(folder, bounds, analyzer, metrics)?;
+        let refused = |error| SpoolError::folder(folder, &error);
+        let appender = writer.appender().clone();
+        let appending = std::thread::Builder::new()
+            .name("spool-append".into())
+            .spawn(move || appender.run())
+            .map_err(refused)?;
         let thread = std::thread::Builder::new()
             .name("spool".into())
-            .spawn(move || writer.run())
-            .map_err(|error| SpoolError::folder(folder, &error))?;
+            .spawn(move || writer.run(appending))
+            .map_err(refused)?;
         Ok(Opened {
             closer: Closer {
                 core: spool.core.clone(),

@@ -1,8 +1,6 @@
 //! The segment files of the spool (CONTRACT 23): their names, and how one begins. Frames are only appended to them
 //! ([`super::frames`]).
 
-pub(super) mod active;
-
 use super::disk::{self, File};
 use super::fault_points::{self, FaultPoint};
 use super::frames::writer::FrameWriter;
@@ -25,13 +23,11 @@ pub(super) fn id_of(name: &str) -> Option<SegmentId> {
     SegmentId::from_str_radix(digits, 16).ok()
 }
 
-/// Creates a segment's file (0600) and writes its header.
+/// Creates a segment's file (0600) and writes its header. Neither is synced, nor is the file's name.
 pub(super) fn create(folder: &Path, id: SegmentId, frames: &FrameWriter) -> io::Result<File> {
     let mut file = disk::create_new(&path(folder, id))?;
     fault_points::reached(FaultPoint::Create);
     let begun = file.write_all(&frames.header());
-    // The directory entry has to survive a crash too.
-    let begun = begun.and_then(|()| disk::sync_folder(folder));
     if let Err(error) = begun {
         // The next attempt has to find the name free.
         let _ = disk::remove(&path(folder, id));

@@ -2,6 +2,7 @@
 //! A loss that is counted is thereby known by its records.
 
 use crate::backend::Record;
+use crate::spool::chain_file::WrittenUpTo;
 use crate::spool::record_codec;
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::RecordPosition;
@@ -70,8 +71,12 @@ pub(in crate::spool) fn take_appended() -> Vec<Key> {
     with(|witness| std::mem::take(&mut witness.appended))
 }
 
-/// The records of the newest segment of each folder that is there, and of those behind it.
-pub(in crate::spool) fn in_newest_segments(is_there: impl Fn(&Path) -> bool) -> BTreeSet<Key> {
+/// The records of the newest segment of each folder that is there, of the one that was last noted as synced, and of
+/// those behind either.
+pub(in crate::spool) fn in_newest_segments(
+    is_there: impl Fn(&Path) -> bool,
+    synced: impl Fn(&Path) -> WrittenUpTo,
+) -> BTreeSet<Key> {
     with(|witness| {
         let mut newest = BTreeMap::new();
         // In ascending order: the last one of a folder that is there is its newest.
@@ -79,6 +84,10 @@ pub(in crate::spool) fn in_newest_segments(is_there: impl Fn(&Path) -> bool) -> 
             if is_there(&segment::path(folder, *id)) {
                 newest.insert(folder, *id);
             }
+        }
+        for (folder, id) in &mut newest {
+            let synced = synced(folder).segment;
+            *id = if synced > 0 { synced.min(*id) } else { *id };
         }
         let is_newest = |folder: &PathBuf, id| newest.get(folder).is_none_or(|newest| id >= newest);
         let places = witness.places.iter();

@@ -11,8 +11,6 @@ use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::recovery::salvage;
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::segment_index::ReadCursor;
-use crate::spool::state::{Chunk, length_of};
-use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -62,16 +60,14 @@ impl BacklogReader {
         }
     }
 
-    /// Enqueues records for delivery as long as delivery has room. `unwritten` is not in its file yet.
-    pub(crate) fn read_back(&mut self, unwritten: &VecDeque<Chunk>) -> BacklogStatus {
+    /// Enqueues records for delivery as long as delivery has room. `readable` gives the bytes of a segment that are on
+    /// disk.
+    pub(crate) fn read_back(&mut self, readable: impl Fn(SegmentId) -> u64) -> BacklogStatus {
         loop {
-            let state = self.core.lock();
-            let Some(start) = state.next_to_read() else {
+            let Some(start) = self.core.lock().next_to_read() else {
                 return BacklogStatus::Idle;
             };
-            let segment = start.position.segment;
-            let end = state.readable_bytes(segment, length_of(unwritten, segment));
-            drop(state);
+            let end = readable(start.position.segment);
             let frames = self.read_frames(start, end);
             let goes_on = self.enqueue(&frames);
             if frames.reached == Reached::Refused {

@@ -66,9 +66,19 @@ impl From<std::fs::File> for File {
     }
 }
 
+impl Write for &File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.0).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        (&*self).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

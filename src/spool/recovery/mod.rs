@@ -1,6 +1,6 @@
 //! A spool's folder: taken by one process at a time, opened as an earlier process left it, or only
 //! looked at while another process owns it ([`summary`]; CONTRACT 23). Opening lists the segments and reads only the
-//! newest one, for its sequence numbers and for what an interrupted write left at its end ([`torn_end`]).
+//! newest ones, for their sequence numbers and for what an interrupted write left at their ends ([`torn_end`]).
 
 pub(super) mod incoming;
 pub(super) mod keys;
@@ -28,7 +28,7 @@ use crate::spool::{ack_log, dead_letter};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use torn_end::{cut_torn_end, torn_part};
+use torn_end::{cut_torn_end, may_be_unsynced, torn_part};
 
 /// Why a spool cannot be opened.
 #[derive(Debug, Error)]
@@ -96,15 +96,16 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
     // Before anything is written.
     note_times(folder, &ids);
     remove_unfinished(folder)?;
+    let synced = WrittenUpTo::of_folder(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
-        let is_newest = Some(id) == ids.last();
-        if !is_readable(&path, folder, is_newest).map_err(|error| not_now(&path, &error))? {
+        let is_unsynced = may_be_unsynced(synced, *id, &ids);
+        if !is_readable(&path, folder, is_unsynced).map_err(|error| not_now(&path, &error))? {
             set_aside(folder, *id, metrics)?;
             continue;
         }
-        if is_newest {
+        if is_unsynced {
             let cut = cut_torn_end(folder, *id);
             if !cut.map_err(|error| not_now(&path, &error))? {
                 report_missing_end(folder, *id, metrics)?;
@@ -125,7 +126,7 @@ pub(crate) fn recover(folder: &SpoolFolder, metrics: &Metrics) -> io::Result<Rec
     // taken for another.
     let highest = newest_damaged(folder)?
         .max(ids.last().copied().unwrap_or(0))
-        .max(WrittenUpTo::of_folder(folder)?.segment);
+        .max(synced.segment);
     remove_stray_logs(folder, &ids)?;
     let newest = Latest::in_segments(folder, &ids)?;
     let (sequence_file, sequencer) = SequenceFile::open(folder, newest, metrics)?;
@@ -157,11 +158,11 @@ fn remove_unfinished(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a file is one of frames. Only the newest may be one to which nothing was written before its process ended.
-fn is_readable(path: &Path, folder: &SpoolFolder, is_newest: bool) -> io::Result<bool> {
+/// Whether a file is one of frames. Only one that was never synced may have nothing in it.
+fn is_readable(path: &Path, folder: &SpoolFolder, is_unsynced: bool) -> io::Result<bool> {
     match FrameReader::open(path, folder.keys()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(false),
-        opened => Ok(!opened?.is_blank()? || is_newest),
+        opened => Ok(!opened?.is_blank()? || is_unsynced),
     }
 }
 

@@ -8,12 +8,13 @@ use super::keys::check_keys;
 use super::{SpoolError, lock, salvage, segments, torn_end};
 use crate::observe::Metrics;
 use crate::observe::events::{SpoolDamaged, SpoolRecordsDamaged};
+use crate::spool::chain_file::{self, WrittenUpTo};
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::segment::{self, SegmentId};
 use crate::spool::sequence::{Latest, SequenceFile};
-use crate::spool::{ack_log, chain_file, dead_letter, disk};
+use crate::spool::{ack_log, dead_letter, disk};
 #[cfg(test)]
 use crate::spool::{segment_index::RecordPosition, witness};
 use std::collections::HashSet;
@@ -113,11 +114,12 @@ fn move_records(
 ) -> io::Result<u64> {
     // One file for all segments keeps their order.
     let mut file = IncomingFile::create(incoming)?;
+    let synced = WrittenUpTo::of_folder(from)?;
     let mut damaged = Vec::new();
     for id in ids {
         // The last write of a process that was killed is not damage.
-        let may_be_torn = Some(id) == ids.last();
-        let may_be_torn = may_be_torn && torn_end::may_be_torn(from, *id)?;
+        let is_unsynced = torn_end::may_be_unsynced(synced, *id, ids);
+        let may_be_torn = is_unsynced && torn_end::may_be_torn(from, *id)?;
         let mut segment = TakenSegment::new(from, *id);
         segment.copy_unacked(may_be_torn, &mut file)?;
         damaged.push(segment);

@@ -13,8 +13,14 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// Whether what begins at `torn` at the end of a segment was written whole once, and is lost. A segment is followed by
-/// the next one only when it was written whole.
+/// Whether nothing says that the end of a segment was on disk: that of the newest one, and of those from the one on that
+/// was last known to be synced. Records go to the next segment while an earlier one is being synced.
+pub(super) fn may_be_unsynced(synced: WrittenUpTo, id: SegmentId, ids: &[SegmentId]) -> bool {
+    ids.last() == Some(&id) || synced.segment > 0 && id >= synced.segment
+}
+
+/// Whether what begins at `torn` at the end of a segment was on disk once, and is lost. When a later segment is synced,
+/// so is this one.
 fn is_lost(folder: &Path, id: SegmentId, torn: &Range<u64>) -> io::Result<bool> {
     let written = WrittenUpTo::of_folder(folder)?;
     Ok(match written.segment.cmp(&id) {
@@ -40,8 +46,8 @@ pub(super) fn torn_part(path: &Path, keys: &Keyring) -> io::Result<Range<u64>> {
     }
 }
 
-/// Cuts off what an interrupted write left behind the last whole frame of the newest segment: once there are newer
-/// segments, it would look like damage. False if the end was written whole, and is lost.
+/// Cuts off what an interrupted write left behind the last whole frame of a segment: once later ones are synced, it
+/// would look like damage. False if the end was on disk, and is lost.
 pub(super) fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bool> {
     let path = segment::path(folder, id);
     let torn = torn_part(&path, folder.keys())?;
@@ -50,10 +56,10 @@ pub(super) fn cut_torn_end(folder: &SpoolFolder, id: SegmentId) -> io::Result<bo
     }
     // In the first format it cannot be told from damage for certain, and stays as it is.
     if !torn.is_empty() && FrameReader::open(&path, folder.keys())?.format() != Format::First {
-        let file = disk::open_append(&path)?;
-        file.set_length(torn.start)?;
-        file.sync()?;
+        disk::open_append(&path)?.set_length(torn.start)?;
     }
+    // Later segments are noted as synced, and then so is this one.
+    disk::open(&path)?.sync()?;
     Ok(true)
 }
 

@@ -202,6 +202,10 @@ impl History {
         let lies = simulated::lies_told();
         self.take_over();
         let round = process.writer.round();
+        for (key, receipt) in std::mem::take(&mut process.writer.came_while_syncing) {
+            self.tell(format!("{key:?} was pushed during the sync: {receipt:?}"));
+            self.wait_for(key, receipt);
+        }
         let written = process.spool.core.disk().written;
         let is_written = |receipt: &Receipt| receipt.0 <= written;
         let now: Vec<_> = self

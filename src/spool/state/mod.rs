@@ -19,7 +19,8 @@ mod write_buffer;
 
 pub(crate) use delivery_queue::{Batch, DeliveryItem, Stored};
 pub(crate) use outcomes::{
-    Accepted, Figures, Leased, LeasedRecord, NotAccepted, Progress, WriterRound,
+    Accepted, Appended, Figures, Leased, LeasedRecord, NotAccepted, Progress, TakenChunks,
+    WriterRound,
 };
 pub(crate) use segment_log::Initial;
 pub(crate) use write_buffer::{Chunk, length_of};
@@ -209,7 +210,7 @@ impl State {
 
     /// Whether the writer has a reason to begin a round.
     pub(super) fn has_work(&self) -> bool {
-        self.log.has_unwritten()
+        self.log.has_unsynced()
             || self.closing
             || !self.dead_letters.is_empty()
             || self.can_read_backlog()
@@ -222,6 +223,16 @@ impl State {
 
     pub(super) fn set_writer_idle(&mut self, idle: bool) {
         self.writer_idle = idle;
+    }
+
+    /// Whether there are bytes that are not on disk.
+    pub(super) fn has_unsynced(&self) -> bool {
+        self.log.has_unsynced()
+    }
+
+    /// Whether the spool is being closed.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing
     }
 
     /// Whether the writer waits to be woken.
@@ -239,17 +250,30 @@ impl State {
         let dropped = self.log.expire(now_ms, aging_ms);
         self.urgent = false;
         WriterRound {
-            chunks: self.log.take_chunks(),
             acks: self.log.take_acks(),
             dead_letters: self.dead_letters.take(),
             evicted: self.log.take_evicted(),
             dropped,
             progress: Progress {
-                accepted: self.log.accepted(),
-                latest: self.log.sequencer().latest(),
+                appended: self.appended(),
                 cut_unreported: self.log.sequencer().is_cut_unreported(),
                 closing: self.closing,
             },
+        }
+    }
+
+    /// Hands over what is to be written.
+    pub(super) fn take_appended(&mut self) -> TakenChunks {
+        TakenChunks {
+            chunks: self.log.take_chunks(),
+            appended: self.appended(),
+        }
+    }
+
+    fn appended(&self) -> Appended {
+        Appended {
+            accepted: self.log.accepted(),
+            latest: self.log.sequencer().latest(),
         }
     }
 
@@ -258,7 +282,7 @@ impl State {
         self.log.take_acks()
     }
 
-    /// The writer has written or discarded so many bytes.
+    /// The writer has synced or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
         self.log.released(bytes);
     }
@@ -352,6 +376,12 @@ impl State {
     /// No more records are appended to this segment: it is damaged.
     pub(super) fn stop_appending(&mut self, segment: SegmentId) {
         self.log.stop_appending(segment);
+    }
+
+    /// The current segment is full.
+    #[cfg(test)]
+    pub(super) fn begin_segment(&mut self) {
+        self.log.stop_appending(self.log.current());
     }
 
     /// Where reading back continues: at the beginning of the next segment if its own is gone.

@@ -44,9 +44,23 @@ pub(crate) struct Leased {
     pub(crate) dropped: Option<Dropped>,
 }
 
-/// Everything the writer does in one round.
-pub(crate) struct WriterRound {
+/// How far the request path has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Appended {
+    /// Records accepted so far.
+    pub(crate) accepted: u64,
+    /// The latest sequence number given.
+    pub(crate) latest: SequenceNumber,
+}
+
+/// What was accepted since it was last taken, to be written.
+pub(crate) struct TakenChunks {
     pub(crate) chunks: Vec<Chunk>,
+    pub(crate) appended: Appended,
+}
+
+/// Everything the writer does in one round apart from writing records.
+pub(crate) struct WriterRound {
     pub(crate) acks: Vec<RecordPosition>,
     pub(crate) dead_letters: Vec<EncodedLetter>,
     pub(crate) evicted: Vec<Evicted>,
@@ -58,10 +72,7 @@ pub(crate) struct WriterRound {
 /// How far the request path had come when a round began.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
-    /// Records accepted so far.
-    pub(crate) accepted: u64,
-    /// The latest sequence number given.
-    pub(crate) latest: SequenceNumber,
+    pub(crate) appended: Appended,
     /// No record has reported yet that the process before was cut off.
     pub(crate) cut_unreported: bool,
     /// The spool is being closed: this is the last round.

@@ -351,6 +351,11 @@ impl SegmentLog {
         !self.buffer.is_empty()
     }
 
+    /// Whether there are bytes that are not on disk.
+    pub(super) fn has_unsynced(&self) -> bool {
+        self.buffer.has_unsynced()
+    }
+
     /// Hands all chunks to the writer, which reports each with [`Self::released`].
     pub(super) fn take_chunks(&mut self) -> Vec<Chunk> {
         self.buffer.take()
@@ -366,15 +371,15 @@ impl SegmentLog {
         std::mem::take(&mut self.evicted)
     }
 
-    /// The writer has written or discarded so many bytes.
+    /// The writer has synced or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
         self.buffer.released(bytes);
     }
 
     /// Makes the disk look as if it were that far behind.
     #[cfg(test)]
-    pub(super) fn set_unwritten(&mut self, bytes: u64) {
-        self.buffer.set_unwritten(bytes);
+    pub(super) fn set_unsynced(&mut self, bytes: u64) {
+        self.buffer.set_unsynced(bytes);
     }
 
     // --- Figures ---

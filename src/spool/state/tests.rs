@@ -51,8 +51,8 @@ fn position(ordinal: u32) -> RecordPosition {
 
 impl State {
     /// Makes the disk look as if it were that far behind.
-    pub(in crate::spool) fn set_unwritten(&mut self, bytes: u64) {
-        self.log.set_unwritten(bytes);
+    pub(in crate::spool) fn set_unsynced(&mut self, bytes: u64) {
+        self.log.set_unsynced(bytes);
     }
 }
 
@@ -138,7 +138,7 @@ fn index_and_buffer_agree_whatever_the_writer_has_taken() {
         assert_eq!(accepted.ticket, number as u64 + 1);
         assert_bytes_agree(&state, handed_over);
         if number % 3 == 0 {
-            let chunks = state.begin_round(0, 0).chunks;
+            let chunks = state.take_appended().chunks;
             let bytes = length_of(&chunks, 1);
             handed_over += bytes;
             state.released(bytes);
@@ -167,7 +167,7 @@ fn a_segment_that_is_dropped_leaves_nothing_behind_but_its_file() {
     // The record in memory is finished without an acknowledgement for a file that is gone.
     state.finish(Some(position(0)), figures.memory_bytes);
     let round = state.begin_round(0, 0);
-    assert!(round.chunks.is_empty() && round.acks.is_empty());
+    assert!(state.take_appended().chunks.is_empty() && round.acks.is_empty());
     assert_eq!(round.evicted.len(), 1);
     state.push(message(100).into(), 0).unwrap();
     assert_bytes_agree(&state, 0);

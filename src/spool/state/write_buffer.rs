@@ -1,7 +1,7 @@
 //! Bytes that the request path has added and the writer has not synced yet.
 //!
-//! Invariant: `unwritten` is the length of all chunks in `chunks`, plus that of the chunks the writer
-//! has taken and neither written nor discarded.
+//! Invariant: `unsynced` is the length of all chunks in `chunks`, plus that of the chunks the writer
+//! has taken and neither synced nor discarded.
 
 use crate::backend::Record;
 use crate::spool::frames::writer::FrameWriter;
@@ -11,7 +11,7 @@ use crate::spool::segment_index::RecordPosition;
 use std::io;
 
 /// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
-const MAX_UNWRITTEN: u64 = 32 << 20;
+const MAX_UNSYNCED: u64 = 32 << 20;
 
 /// Frames for one segment.
 pub(crate) struct Chunk {
@@ -55,7 +55,7 @@ impl Chunk {
 #[derive(Default)]
 pub(super) struct WriteBuffer {
     chunks: Vec<Chunk>,
-    unwritten: u64,
+    unsynced: u64,
 }
 
 impl WriteBuffer {
@@ -63,9 +63,13 @@ impl WriteBuffer {
         self.chunks.is_empty()
     }
 
+    pub(super) fn has_unsynced(&self) -> bool {
+        self.unsynced > 0
+    }
+
     /// Whether the disk is so far behind that no record is taken.
     pub(super) fn is_full(&self) -> bool {
-        self.unwritten > MAX_UNWRITTEN
+        self.unsynced > MAX_UNSYNCED
     }
 
     /// Encodes a record as the frame at this position of a segment; gives the frame's length.
@@ -88,7 +92,7 @@ impl WriteBuffer {
             record_codec::encode(record, out);
         });
         let length = (chunk.bytes.len() - before) as u64;
-        self.unwritten += length;
+        self.unsynced += length;
         length
     }
 
@@ -97,14 +101,14 @@ impl WriteBuffer {
         std::mem::take(&mut self.chunks)
     }
 
-    /// The writer has written or discarded so many bytes.
+    /// The writer has synced or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
-        self.unwritten -= bytes;
+        self.unsynced -= bytes;
     }
 
     /// Discards the chunks of a segment that is dropped.
     pub(super) fn discard(&mut self, segment: SegmentId) {
-        self.unwritten -= self.buffered(segment);
+        self.unsynced -= self.buffered(segment);
         self.chunks.retain(|chunk| chunk.segment != segment);
     }
 
@@ -115,8 +119,8 @@ impl WriteBuffer {
 
     /// Makes the buffer look as if the disk were that far behind.
     #[cfg(test)]
-    pub(super) fn set_unwritten(&mut self, bytes: u64) {
-        self.unwritten = bytes;
+    pub(super) fn set_unsynced(&mut self, bytes: u64) {
+        self.unsynced = bytes;
     }
 }
 

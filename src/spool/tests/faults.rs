@@ -77,9 +77,9 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
 async fn a_record_the_disk_cannot_take_is_never_called_durable() {
     let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
-    world.spool.core.lock().set_unwritten(u64::MAX / 2);
+    world.spool.core.lock().set_unsynced(u64::MAX / 2);
     let receipt = world.spool.push(record(1, Stage::PreCall));
-    world.spool.core.lock().set_unwritten(0);
+    world.spool.core.lock().set_unsynced(0);
     let written = world.spool.push(record(2, Stage::PreCall));
     world.spool.wait_durable(written).await;
     let never = world.spool.wait_durable(receipt);

@@ -54,7 +54,7 @@ impl File {
     }
 }
 
-impl io::Write for File {
+impl io::Write for &File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         with(|machine| machine.write(self.0, None, bytes))
     }

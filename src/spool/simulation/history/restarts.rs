@@ -3,7 +3,7 @@
 
 use super::{FOLDERS, History, PACE, Process};
 use crate::config::key_file::FileKey;
-use crate::spool::chain_file;
+use crate::spool::chain_file::{self, WrittenUpTo};
 use crate::spool::disk::{self, simulated};
 use crate::spool::frames::keyring::Keyring;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
@@ -109,8 +109,13 @@ impl History {
                 self.tell("the power fails");
                 self.power_failures += 1;
                 self.forget_doubtful();
-                self.forget_unnoted();
+                let chains = FOLDERS.map(|folder| Path::new(folder).join(chain_file::FILE_NAME));
+                let are_synced = chains.iter().all(|chain| simulated::is_synced(chain));
                 simulated::fail_power();
+                if !are_synced {
+                    self.forget_unnoted();
+                    self.may_lose_gateway = true;
+                }
             }
             false => self.tell("the process is killed"),
         }
@@ -138,15 +143,12 @@ impl History {
         }
     }
 
-    /// How far the newest segment was written is noted without a sync, which follows within a second. If the power
-    /// fails before, a sector that is lost at the end of the segment looks like an interrupted write.
-    fn forget_unnoted(&mut self) {
-        let chains = FOLDERS.map(|folder| Path::new(folder).join(chain_file::FILE_NAME));
-        if !chains.iter().all(|chain| simulated::is_synced(chain)) {
-            self.unnoted
-                .extend(witness::in_newest_segments(simulated::outlives_power));
-            self.may_lose_gateway = true;
-        }
+    /// How far the segments were written is noted without a sync, which follows within a second. If the power fails
+    /// before, a sector that is lost at the end of a segment that is not noted as synced looks like an interrupted write.
+    pub(super) fn forget_unnoted(&mut self) {
+        let synced = |folder: &Path| WrittenUpTo::of_folder(folder).unwrap_or_default();
+        let newest = witness::in_newest_segments(simulated::outlives_power, synced);
+        self.unnoted.extend(newest);
     }
 
     pub(super) async fn restart(&mut self, mut process: Process) -> Process {

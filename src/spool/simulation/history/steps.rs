@@ -7,19 +7,25 @@ use crate::spool::chain_file;
 use crate::spool::disk::simulated::{self, Rot};
 use crate::spool::simulation::backend::Mood;
 use crate::spool::tests::record;
-use crate::spool::witness::{self, Key, key};
+use crate::spool::witness::{Key, key};
 use monitor_model::{RecordId, Secret, Stage};
 use std::sync::Arc;
 use std::time::Duration;
 
 impl History {
     pub(super) async fn step(&mut self, mut process: Process) -> Process {
-        match self.chance.below(24) {
+        match self.chance.below(28) {
             0..=5 => self.push(&process),
             6 => self.lease(&mut process),
             7 => self.end_lease(&mut process),
             8..=13 => {
                 self.round(&mut process);
+            }
+            24 | 25 => self.append(&process),
+            26 => self.push_while_syncing(&mut process),
+            27 => {
+                self.tell("a segment is full");
+                process.spool.core.lock().begin_segment();
             }
             14..=16 => {
                 let ms = 1 + self.chance.below(3_000);
@@ -78,7 +84,29 @@ impl History {
         }
     }
 
-    fn wait_for(&mut self, key: Key, receipt: Receipt) {
+    /// The second thread writes while the spool's thread does something else.
+    fn append(&mut self, process: &Process) {
+        let appended = process.writer.appender().append();
+        self.tell(format!("what was accepted is written: {appended:?}"));
+    }
+
+    /// Records come while the next sync runs.
+    fn push_while_syncing(&mut self, process: &mut Process) {
+        for _ in 0..=self.chance.below(2) {
+            self.exchange += 1;
+            let record = self.record(Stage::PreCall);
+            let key = key(&record);
+            self.given.insert(key, record.message.to_string());
+            process.writer.while_syncing.push(record);
+        }
+        if self.chance.once_in(3) {
+            self.tell("a segment gets full during the next sync");
+            process.writer.fills_segment = true;
+        }
+        self.round(process);
+    }
+
+    pub(super) fn wait_for(&mut self, key: Key, receipt: Receipt) {
         // Nothing is promised of a record that is not accepted.
         if receipt != Receipt::NEVER && !receipt.is_over_share() {
             self.waiting.push((key, receipt));
@@ -168,8 +196,7 @@ impl History {
                 self.chain_damage += 1;
                 // Both copies of the note may be lost.
                 if self.chain_damage > 1 {
-                    self.unnoted
-                        .extend(witness::in_newest_segments(simulated::outlives_power));
+                    self.forget_unnoted();
                 }
             }
             self.letter_sectors += u64::from(kind == "letters" && !matches!(what, Rot::Bit));

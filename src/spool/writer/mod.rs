@@ -1,6 +1,10 @@
 //! The spool's thread, which owns the folder: it writes and syncs the records that were accepted, notes
 //! acknowledgements, keeps the dead letters and removes the files of delivered segments (CONTRACT 23), and has the
 //! backlog read back. A disk that refuses costs no client anything: bytes wait in memory and are written again later.
+//! While it waits for the disk, the [`appender`]'s thread writes what comes.
+
+mod appender;
+mod open_segment;
 
 use super::ack_log;
 use super::chain_file::WrittenUpTo;
@@ -15,21 +19,29 @@ use super::fault_points::{self, FaultPoint};
 use super::folder::SpoolFolder;
 use super::recovery::incoming::IncomingReader;
 use super::recovery::salvage;
-use super::segment::active::{ActiveSegment, append};
 use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
-use super::state::{Chunk, Progress, State, length_of};
+use super::state::{Appended, Progress, State};
 use super::system::{aging_ms, now_ms};
+#[cfg(test)]
+use super::{
+    core::Receipt,
+    witness::{Key, key},
+};
+#[cfg(test)]
+use crate::backend::Record;
 use crate::observe::DropReason;
 use crate::observe::clock::watch_clock;
 use crate::observe::events::{
     DeadLettersLost, SpoolThreadPanicked, log_last_spool_losses, log_spool_losses,
 };
+use appender::Appender;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Records that come within this time share one sync.
@@ -46,9 +58,7 @@ pub(super) struct Writer {
     folder: SpoolFolder,
     /// Held for as long as the folder is used.
     _lock: File,
-    active: Option<ActiveSegment>,
-    /// Chunks that are not yet in their files.
-    unwritten: VecDeque<Chunk>,
+    appender: Arc<Appender>,
     upkeep: Upkeep,
     backlog: BacklogReader,
     dead_letters: DeadLetterStore,
@@ -58,6 +68,13 @@ pub(super) struct Writer {
     noted: Noted,
     /// When the oldest note was written there that is not synced.
     unsynced_note: Option<Instant>,
+    /// What a simulated history has come while the next sync runs, and what came.
+    #[cfg(test)]
+    pub(super) while_syncing: Vec<Record>,
+    #[cfg(test)]
+    pub(super) fills_segment: bool,
+    #[cfg(test)]
+    pub(super) came_while_syncing: Vec<(Key, Receipt)>,
 }
 
 /// What the sequence file says of the records on disk.
@@ -91,27 +108,32 @@ impl Writer {
             dead_letters: DeadLetterStore::open(&folder, core.bounds().dead),
             import: DeadLetterImport::new(&folder),
             incoming: IncomingReader::new(&folder),
+            appender: Arc::new(Appender::new(core.clone(), folder.clone())),
             core,
             folder,
             _lock: lock,
-            active: None,
-            unwritten: VecDeque::new(),
             upkeep: Upkeep::default(),
             noted: Noted::default(),
             unsynced_note: None,
+            #[cfg(test)]
+            while_syncing: Vec::new(),
+            #[cfg(test)]
+            fills_segment: false,
+            #[cfg(test)]
+            came_while_syncing: Vec::new(),
         }
     }
 
     /// Runs until the spool is closed and everything is written. A panic is treated as a disk that
     /// refuses: it is logged, and the thread goes on where it was. At worst a record is sent twice.
-    pub(super) fn run(mut self) {
+    pub(super) fn run(mut self, appending: JoinHandle<()>) {
         loop {
             match catch_unwind(AssertUnwindSafe(|| {
                 self.wait();
                 log_spool_losses();
                 self.round()
             })) {
-                Ok(Round::Last) => return,
+                Ok(Round::Last) => break,
                 Ok(Round::More) => {}
                 Ok(Round::Refused) => std::thread::sleep(RETRY),
                 Err(_) => {
@@ -121,21 +143,28 @@ impl Writer {
                 }
             }
         }
+        // It ends by itself, and writes nothing once another process may have the folder.
+        let _ = appending.join();
+    }
+
+    /// What appends records, to be run on a thread of its own.
+    pub(super) fn appender(&self) -> &Arc<Appender> {
+        &self.appender
     }
 
     /// Does everything there is to do, without waiting.
     pub(super) fn round(&mut self) -> Round {
         let progress = self.collect();
-        let is_idle = self.unwritten.is_empty();
+        let is_idle = !self.core.lock().has_unsynced();
         let is_written = self.write();
         if is_written {
-            self.announce(progress);
             self.sync_note(is_idle);
         }
         self.write_dead_letters();
         self.write_acks();
-        self.remove_evicted(progress.latest);
-        let backlog = self.backlog.read_back(&self.unwritten);
+        self.remove_evicted(progress.appended.latest);
+        let readable = |segment| self.appender.readable_bytes(segment);
+        let backlog = self.backlog.read_back(readable);
         if progress.closing {
             self.end(progress);
             return Round::Last;
@@ -176,7 +205,6 @@ impl Writer {
         let figures = state.figures(now_ms());
         drop(state);
         core.measure(figures);
-        self.unwritten.extend(round.chunks);
         self.upkeep.add_acks(round.acks);
         self.upkeep.dead_letters.extend(round.dead_letters);
         self.upkeep.evicted.extend(round.evicted);
@@ -191,17 +219,16 @@ impl Writer {
     }
 
     fn has_work(&self, state: &State) -> bool {
-        state.has_work()
-            || !self.unwritten.is_empty()
-            || self.incoming.is_busy()
-            || self.import.is_due()
+        state.has_work() || self.incoming.is_busy() || self.import.is_due()
     }
 
     // --- Records ---
 
-    /// Writes and syncs all chunks; false if the disk refused, and then no chunk is half done.
+    /// Writes and syncs all that was accepted; false if the disk refused.
     fn write(&mut self) -> bool {
-        let Err(error) = self.try_write() else {
+        let appended = self.appender.append();
+        let synced = self.sync();
+        let Err(error) = appended.and(synced) else {
             return true;
         };
         self.core.set_degraded(true);
@@ -209,32 +236,47 @@ impl Writer {
         false
     }
 
-    fn try_write(&mut self) -> io::Result<()> {
-        while let Some(chunk) = self.unwritten.front_mut() {
-            let finished = chunk.finish();
-            finished.unwrap_or_else(|error| self.core.log_disk_error(&error));
-            append(&mut self.active, &self.folder, chunk)?;
-            self.core.lock().released(chunk.bytes.len() as u64);
-            self.unwritten.pop_front();
+    fn sync(&mut self) -> io::Result<()> {
+        let sync = self.appender.begin_sync();
+        let synced = self.appender.sync(&sync);
+        #[cfg(test)]
+        self.append_while_syncing();
+        if let Err(error) = synced {
+            self.appender.rewind();
+            return Err(error);
         }
+        self.appender.end_sync(&sync);
+        self.announce(sync.appended);
         Ok(())
     }
 
-    /// Wakes those who wait for these records to be on disk.
-    fn announce(&mut self, progress: Progress) {
-        // Records that were put back grow a segment and have their numbers already.
-        if self.to_note(progress.latest) != self.noted {
-            self.note_sequence(progress.latest);
+    /// What the second thread does meanwhile.
+    #[cfg(test)]
+    fn append_while_syncing(&mut self) {
+        if std::mem::take(&mut self.fills_segment) {
+            self.core.lock().begin_segment();
         }
-        self.core.announce_written(progress.accepted);
+        let records = std::mem::take(&mut self.while_syncing).into_iter();
+        let came = records.map(|record| (key(&record), self.core.push(record)));
+        self.came_while_syncing.extend(came);
+        if !self.came_while_syncing.is_empty()
+            && let Err(error) = self.appender.append()
+        {
+            self.core.log_disk_error(&error);
+        }
+    }
+
+    /// Wakes those who wait for these records to be on disk.
+    fn announce(&mut self, synced: Appended) {
+        // Records that were put back grow a segment and have their numbers already.
+        if self.to_note(synced.latest) != self.noted {
+            self.note_sequence(synced.latest);
+        }
+        self.core.announce_written(synced.accepted);
     }
 
     fn to_note(&self, latest: SequenceNumber) -> Noted {
-        let active = self.active.as_ref();
-        let written = active.map(|active| WrittenUpTo {
-            segment: active.id,
-            bytes: active.length,
-        });
+        let written = self.appender.synced_up_to();
         Noted { latest, written }
     }
 
@@ -268,11 +310,11 @@ impl Writer {
     fn end(&self, progress: Progress) {
         let left = self.core.lock().figures(now_ms()).only_in_memory;
         self.core.log_dropped(Dropped::new(DropReason::Full, left));
-        if self.unwritten.is_empty() {
+        if self.appender.is_empty() {
             // If this fails, the next start is more careful than it had to be.
             let _ = self.core.sequence_file().close(progress.cut_unreported);
         } else {
-            let unwritten = progress.accepted - self.core.disk().written;
+            let unwritten = progress.appended.accepted - self.core.disk().written;
             let unacked = self.core.lock().figures(now_ms()).records;
             self.core.log_unwritten(unwritten.min(unacked));
         }
@@ -350,9 +392,7 @@ impl Writer {
     }
 
     fn remove(&mut self, id: SegmentId) {
-        self.core.lock().released(length_of(&self.unwritten, id));
-        self.unwritten.retain(|chunk| chunk.segment != id);
-        self.active.take_if(|active| active.id == id);
+        self.appender.forget(id);
         self.backlog.close(id);
         // The log first: left behind, it would seem to be another segment's.
         let path = segment::path(&self.folder, id);
