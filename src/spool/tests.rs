@@ -390,3 +390,4 @@ mod chain;
 mod damage;
 mod faults;
 mod refusals;
+mod unsynced;

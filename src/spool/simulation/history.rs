@@ -202,7 +202,7 @@ impl History {
         let lies = simulated::lies_told();
         self.take_over();
         let round = process.writer.round();
-        for (key, receipt) in std::mem::take(&mut process.writer.came_while_syncing) {
+        for (key, receipt) in std::mem::take(&mut process.writer.next_sync.came) {
             self.tell(format!("{key:?} was pushed during the sync: {receipt:?}"));
             self.wait_for(key, receipt);
         }

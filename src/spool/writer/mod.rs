@@ -4,6 +4,8 @@
 //! While it waits for the disk, the [`appender`]'s thread writes what comes.
 
 mod appender;
+#[cfg(test)]
+pub(super) mod during_sync;
 mod open_segment;
 
 use super::ack_log;
@@ -24,19 +26,14 @@ use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Appended, Progress, State};
 use super::system::{aging_ms, now_ms};
-#[cfg(test)]
-use super::{
-    core::Receipt,
-    witness::{Key, key},
-};
-#[cfg(test)]
-use crate::backend::Record;
 use crate::observe::DropReason;
 use crate::observe::clock::watch_clock;
 use crate::observe::events::{
     DeadLettersLost, SpoolThreadPanicked, log_last_spool_losses, log_spool_losses,
 };
 use appender::Appender;
+#[cfg(test)]
+use during_sync::DuringSync;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,13 +65,8 @@ pub(super) struct Writer {
     noted: Noted,
     /// When the oldest note was written there that is not synced.
     unsynced_note: Option<Instant>,
-    /// What a simulated history has come while the next sync runs, and what came.
     #[cfg(test)]
-    pub(super) while_syncing: Vec<Record>,
-    #[cfg(test)]
-    pub(super) fills_segment: bool,
-    #[cfg(test)]
-    pub(super) came_while_syncing: Vec<(Key, Receipt)>,
+    pub(super) next_sync: DuringSync,
 }
 
 /// What the sequence file says of the records on disk.
@@ -116,11 +108,7 @@ impl Writer {
             noted: Noted::default(),
             unsynced_note: None,
             #[cfg(test)]
-            while_syncing: Vec::new(),
-            #[cfg(test)]
-            fills_segment: false,
-            #[cfg(test)]
-            came_while_syncing: Vec::new(),
+            next_sync: DuringSync::default(),
         }
     }
 
@@ -240,7 +228,7 @@ impl Writer {
         let sync = self.appender.begin_sync();
         let synced = self.appender.sync(&sync);
         #[cfg(test)]
-        self.append_while_syncing();
+        self.next_sync.happen(&self.core, &self.appender);
         if let Err(error) = synced {
             self.appender.rewind();
             return Err(error);
@@ -248,22 +236,6 @@ impl Writer {
         self.appender.end_sync(&sync);
         self.announce(sync.appended);
         Ok(())
-    }
-
-    /// What the second thread does meanwhile.
-    #[cfg(test)]
-    fn append_while_syncing(&mut self) {
-        if std::mem::take(&mut self.fills_segment) {
-            self.core.lock().begin_segment();
-        }
-        let records = std::mem::take(&mut self.while_syncing).into_iter();
-        let came = records.map(|record| (key(&record), self.core.push(record)));
-        self.came_while_syncing.extend(came);
-        if !self.came_while_syncing.is_empty()
-            && let Err(error) = self.appender.append()
-        {
-            self.core.log_disk_error(&error);
-        }
     }
 
     /// Wakes those who wait for these records to be on disk.

@@ -97,11 +97,11 @@ impl History {
             let record = self.record(Stage::PreCall);
             let key = key(&record);
             self.given.insert(key, record.message.to_string());
-            process.writer.while_syncing.push(record);
+            process.writer.next_sync.comes.push(record);
         }
         if self.chance.once_in(3) {
             self.tell("a segment gets full during the next sync");
-            process.writer.fills_segment = true;
+            process.writer.next_sync.fills_segment = true;
         }
         self.round(process);
     }
