@@ -215,27 +215,29 @@ impl Writer {
     /// Writes and syncs all that was accepted; false if the disk refused.
     fn write(&mut self) -> bool {
         let appended = self.appender.append();
+        // What is written is synced also if more could not be written.
         let synced = self.sync();
-        let Err(error) = appended.and(synced) else {
-            return true;
-        };
-        self.core.set_degraded(true);
-        self.core.log_disk_error(&error);
-        false
+        match appended.and(synced) {
+            Ok(synced) => self.announce(synced),
+            Err(error) => {
+                self.core.set_degraded(true);
+                self.core.log_disk_error(&error);
+                return false;
+            }
+        }
+        true
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&mut self) -> io::Result<Appended> {
         let sync = self.appender.begin_sync();
         let synced = self.appender.sync(&sync);
         #[cfg(test)]
         self.next_sync.happen(&self.core, &self.appender);
-        if let Err(error) = synced {
-            self.appender.rewind();
-            return Err(error);
+        match &synced {
+            Ok(()) => self.appender.end_sync(&sync),
+            Err(_) => self.appender.rewind(),
         }
-        self.appender.end_sync(&sync);
-        self.announce(sync.appended);
-        Ok(())
+        synced.map(|()| sync.appended)
     }
 
     /// Wakes those who wait for these records to be on disk.
