@@ -388,6 +388,7 @@ async fn a_folder_has_one_owner() {
 
 mod chain;
 mod damage;
+mod earlier_version;
 mod faults;
 mod refusals;
 mod unsynced;

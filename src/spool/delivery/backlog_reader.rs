@@ -25,8 +25,8 @@ pub(crate) struct BacklogReader {
     core: Arc<SpoolCore>,
     folder: SpoolFolder,
     open: Option<OpenSegment>,
-    /// The segment that was salvaged last, also where that could not be noted.
-    salvaged: Option<SegmentId>,
+    /// The segment that was salvaged last, and from where on, also where that could not be noted.
+    salvaged: Option<(SegmentId, u64)>,
 }
 
 struct OpenSegment {
@@ -163,14 +163,16 @@ impl BacklogReader {
         if place.end == end || self.has_ordinals() {
             return Reached::Damage(place);
         }
-        let is_done = self.salvaged == Some(segment) || salvage::is_salvaged(&self.folder, segment);
-        if !is_done {
+        let known = self.salvaged.filter(|(id, _)| *id == segment);
+        let known = known.map(|(_, from)| from);
+        let done_from = known.or_else(|| salvage::salvaged_from(&self.folder, segment));
+        if done_from.is_none_or(|from| place.end < from) {
             if let Err(error) = salvage::salvage(&self.folder, segment, place.end) {
                 self.core.log_disk_error(&error);
                 return Reached::Refused;
             }
-            self.salvaged = Some(segment);
-            if let Err(error) = salvage::note(&self.folder, segment) {
+            self.salvaged = Some((segment, place.end));
+            if let Err(error) = salvage::note(&self.folder, segment, place.end) {
                 self.core.log_disk_error(&error);
             }
         }

@@ -6,11 +6,11 @@ use crate::observe::DropReason;
 use crate::spool::disk::simulated;
 use crate::spool::eviction::{Dropped, Evicted, UnreadSegment};
 use crate::spool::frames::format::HEADER;
-use crate::spool::frames::tests::{append_to, segment_of, to_first_format};
+use crate::spool::frames::tests::{append_to, segment_of};
 use crate::spool::segment_index::RecordPosition;
 
 /// A folder with a segment that holds the prompts of so many exchanges.
-async fn left_behind(exchanges: u128) -> Folder {
+pub(super) async fn left_behind(exchanges: u128) -> Folder {
     let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     let mut receipt = Receipt::NEVER;
@@ -22,7 +22,7 @@ async fn left_behind(exchanges: u128) -> Folder {
 }
 
 /// Changes a bit in the text of the record in the middle of a segment; gives the exchange it is of.
-fn damage_middle(path: &Path, exchanges: u128) -> u128 {
+pub(super) fn damage_middle(path: &Path, exchanges: u128) -> u128 {
     let mut bytes = std::fs::read(path).unwrap();
     let texts: Vec<_> = memchr::memmem::find_iter(&bytes, &b"text ".repeat(20)).collect();
     assert_eq!(texts.len() as u128, exchanges);
@@ -32,7 +32,7 @@ fn damage_middle(path: &Path, exchanges: u128) -> u128 {
     middle as u128
 }
 
-fn exchanges(taken: &[(u128, Stage)]) -> Vec<u128> {
+pub(super) fn exchanges(taken: &[(u128, Stage)]) -> Vec<u128> {
     let mut exchanges: Vec<_> = taken.iter().map(|(exchange, _)| *exchange).collect();
     exchanges.sort_unstable();
     exchanges.dedup();
@@ -87,34 +87,6 @@ async fn contract_23_damage_in_acknowledged_records_loses_none() {
     );
     assert_eq!(again.metric("monitor_spool_damaged_total"), 1.0);
     assert_eq!(again.close().await.len(), 19);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn contract_23_a_segment_of_an_earlier_version_is_delivered_around_its_damage() {
-    let left = left_behind(20).await;
-    let path = segment::path(left.path(), 1);
-    to_first_format(&path);
-    ack_log::append(left.path(), 1, &[3, 15]).unwrap();
-    let lost = damage_middle(&path, 20);
-    let again = World::open(left.path(), BOUNDS, 200);
-    // Behind the damage it is not known which record is which: 15 is sent again.
-    again.delivered(18).await;
-    eventually(|| again.spool.waiting() == 0).await;
-    let taken = exchanges(&again.close().await);
-    let expected = (0..20).filter(|it| ![3, lost].contains(it));
-    assert!(taken.iter().copied().eq(expected), "{taken:?}");
-    assert_eq!(files(left.path(), "damaged"), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn contract_23_a_segment_of_an_earlier_version_is_read_with_its_acknowledgements() {
-    let left = left_behind(20).await;
-    to_first_format(&segment::path(left.path(), 1));
-    ack_log::append(left.path(), 1, &[3, 15]).unwrap();
-    let again = World::open(left.path(), BOUNDS, 200);
-    eventually(|| again.spool.waiting() == 0).await;
-    assert_eq!(again.metric("monitor_spool_damaged_total"), 0.0);
-    assert_eq!(again.close().await.len(), 18);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,33 +159,6 @@ fn contract_23_repair_goes_on_past_a_file_whose_key_is_missing_and_names_it() {
     };
     assert!(said.contains(&sealed.display().to_string()), "{said}");
     assert!(sealed.exists());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn contract_23_what_version_4_1_kept_and_did_not_deliver_is_put_back_once() {
-    let left = left_behind(20).await;
-    let path = segment::path(left.path(), 1);
-    to_first_format(&path);
-    let lost = damage_middle(&path, 20);
-    std::fs::hard_link(&path, path.with_extension("damaged")).unwrap();
-    let down = World::open(left.path(), BOUNDS, 0);
-    let incoming = left.path().join("incoming");
-    eventually(|| files(left.path(), "salvaged") == 1 && files(&incoming, "seg") == 0).await;
-    down.stop().await;
-    // The damage is met again.
-    let again = World::open(left.path(), BOUNDS, 200);
-    again.delivered(19).await;
-    eventually(|| again.spool.waiting() == 0).await;
-    let mut taken = again.close().await;
-    taken.sort_unstable_by_key(|(exchange, _)| *exchange);
-    let taken: Vec<_> = taken.into_iter().map(|(exchange, _)| exchange).collect();
-    let expected: Vec<_> = (0..20).filter(|it| *it != lost).collect();
-    assert_eq!(taken, expected);
-    assert_eq!(
-        files(left.path(), "salvaged"),
-        0,
-        "it goes with its segment"
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
