@@ -174,8 +174,8 @@ impl HttpAnalyzer {
     }
 
     async fn call(&self, request: Request<Body>, largest: usize) -> Result<Answer, AnalyzerError> {
-        let answer = self.client.send(request, largest, self.timeout).await;
-        answer.map_err(|error| unavailable(detail(error)))
+        let answer = self.client.send_repeatable(request, largest, self.timeout);
+        answer.await.map_err(|error| unavailable(detail(error)))
     }
 }
 

@@ -5,6 +5,7 @@
 //! environment, decompression) would have to be turned off again. A download must connect to the address
 //! that was checked, and must keep the bytes as they were sent.
 
+use super::connector::{Resolver, connector, no_certificates, system_certificates};
 use super::tls::ReloadableTls;
 use bytes::{Bytes, BytesMut};
 use http::header::USER_AGENT;
@@ -12,24 +13,20 @@ use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body as _, Incoming};
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use monitor_model::Secret;
-use rustls::{ClientConfig, RootCertStore};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::time::timeout;
-use tower_service::Service;
 
 /// How long an idle connection is kept.
 const POOL_IDLE: Duration = Duration::from_secs(30);
@@ -98,9 +95,15 @@ pub struct UnreadAnswer {
     body: Incoming,
 }
 
+type Connections = Client<HttpsConnector<HttpConnector<Resolver>>, Body>;
+
 /// A client over HTTP/1.1. Clones share their connections.
 #[derive(Clone)]
-pub struct HttpClient(Client<HttpsConnector<HttpConnector<Resolver>>, Body>);
+pub struct HttpClient {
+    connections: Connections,
+    /// Keeps no connection.
+    fresh: Connections,
+}
 
 impl HttpClient {
     /// A client for a server that is called often: connections are kept. With `tls` it speaks https only, with
@@ -119,7 +122,10 @@ impl HttpClient {
         let builder = builder
             .pool_idle_timeout(POOL_IDLE)
             .pool_timer(TokioTimer::new());
-        Ok(Self(builder.build(connector)))
+        Ok(Self {
+            connections: builder.build(connector.clone()),
+            fresh: unpooled(connector),
+        })
     }
 
     /// A client for one request to one of these addresses, whatever the name in its URL resolves to.
@@ -132,27 +138,35 @@ impl HttpClient {
             false => no_certificates(),
         };
         let connector = connector(tls, config, Resolver::Pinned(addresses));
-        let mut builder = Client::builder(TokioExecutor::new());
-        Ok(Self(builder.pool_max_idle_per_host(0).build(connector)))
+        let connections = unpooled(connector);
+        Ok(Self {
+            fresh: connections.clone(),
+            connections,
+        })
     }
 
     /// Sends a request and waits for the head of the answer.
     ///
     /// # Errors
     /// [`ClientError::Connect`] and [`ClientError::Broken`].
-    pub async fn open(&self, mut request: Request<Body>) -> Result<UnreadAnswer, ClientError> {
-        request.headers_mut().insert(USER_AGENT, AGENT);
-        let answer = self.0.request(request).await;
-        let answer = answer.map_err(|error| match error.is_connect() {
-            true => ClientError::Connect,
-            false => ClientError::Broken,
-        })?;
-        let (head, body) = answer.into_parts();
-        Ok(UnreadAnswer {
-            status: head.status,
-            headers: head.headers,
-            body,
-        })
+    pub async fn open(&self, request: Request<Body>) -> Result<UnreadAnswer, ClientError> {
+        open(&self.connections, request).await
+    }
+
+    /// Like [`Self::open`], for a request that does no harm when it arrives twice. A server may close a connection
+    /// while the request is on its way over it: if a connection breaks, the request is sent once more over a new one.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`] and [`ClientError::Broken`].
+    pub async fn open_repeatable(
+        &self,
+        request: Request<Body>,
+    ) -> Result<UnreadAnswer, ClientError> {
+        let again = copy(&request);
+        match (self.open(request).await, again) {
+            (Err(ClientError::Broken), Some(again)) => open(&self.fresh, again).await,
+            (answer, _) => answer,
+        }
     }
 
     /// Sends a request and reads the answer with at most `largest` bytes of body; `within` bounds all of it.
@@ -165,22 +179,77 @@ impl HttpClient {
         largest: usize,
         within: Duration,
     ) -> Result<Answer, ClientError> {
-        let answer = async {
-            let UnreadAnswer {
-                status,
-                headers,
-                body,
-            } = self.open(request).await?;
-            Ok(Answer {
-                status,
-                headers,
-                body: read(body, largest).await,
-            })
-        };
-        timeout(within, answer)
-            .await
-            .unwrap_or(Err(ClientError::Late))
+        whole_answer(self.open(request), largest, within).await
     }
+
+    /// Like [`Self::send`], for a request that does no harm when it arrives twice: see [`Self::open_repeatable`].
+    ///
+    /// # Errors
+    /// When no response head arrives, or the answer is not complete in time.
+    pub async fn send_repeatable(
+        &self,
+        request: Request<Body>,
+        largest: usize,
+        within: Duration,
+    ) -> Result<Answer, ClientError> {
+        whole_answer(self.open_repeatable(request), largest, within).await
+    }
+}
+
+async fn open(
+    connections: &Connections,
+    mut request: Request<Body>,
+) -> Result<UnreadAnswer, ClientError> {
+    request.headers_mut().insert(USER_AGENT, AGENT);
+    let answer = connections.request(request).await;
+    let answer = answer.map_err(|error| match error.is_connect() {
+        true => ClientError::Connect,
+        false => ClientError::Broken,
+    })?;
+    let (head, body) = answer.into_parts();
+    Ok(UnreadAnswer {
+        status: head.status,
+        headers: head.headers,
+        body,
+    })
+}
+
+async fn whole_answer(
+    opening: impl Future<Output = Result<UnreadAnswer, ClientError>>,
+    largest: usize,
+    within: Duration,
+) -> Result<Answer, ClientError> {
+    let answer = async {
+        let UnreadAnswer {
+            status,
+            headers,
+            body,
+        } = opening.await?;
+        Ok(Answer {
+            status,
+            headers,
+            body: read(body, largest).await,
+        })
+    };
+    let answer = timeout(within, answer).await;
+    answer.unwrap_or(Err(ClientError::Late))
+}
+
+/// A request once more; None for one whose body is not in memory.
+fn copy(request: &Request<Body>) -> Option<Request<Body>> {
+    let Either::Left(body) = request.body() else {
+        return None;
+    };
+    let mut copy = Request::new(Either::Left(body.clone()));
+    request.method().clone_into(copy.method_mut());
+    request.uri().clone_into(copy.uri_mut());
+    request.headers().clone_into(copy.headers_mut());
+    Some(copy)
+}
+
+fn unpooled(connector: HttpsConnector<HttpConnector<Resolver>>) -> Connections {
+    let mut builder = Client::builder(TokioExecutor::new());
+    builder.pool_max_idle_per_host(0).build(connector)
 }
 
 impl UnreadAnswer {
@@ -239,74 +308,6 @@ async fn read(mut body: Incoming, largest: usize) -> Result<Bytes, ClientError> 
     })
 }
 
-fn connector(
-    tls: bool,
-    config: ClientConfig,
-    resolver: Resolver,
-) -> HttpsConnector<HttpConnector<Resolver>> {
-    let mut tcp = HttpConnector::new_with_resolver(resolver);
-    tcp.enforce_http(false);
-    // A client waits for the verdict: no byte of a request may wait for the acknowledgement of another.
-    tcp.set_nodelay(true);
-    let builder = HttpsConnectorBuilder::new().with_tls_config(config);
-    let builder = match tls {
-        true => builder.https_only(),
-        false => builder.https_or_http(),
-    };
-    builder.enable_http1().wrap_connector(tcp)
-}
-
-/// The system's authorities, read once, before the first call over TLS.
-fn system_certificates() -> io::Result<ClientConfig> {
-    static READ: OnceLock<ClientConfig> = OnceLock::new();
-    if let Some(config) = READ.get() {
-        return Ok(config.clone());
-    }
-    let config = ClientConfig::builder().with_native_roots()?;
-    Ok(READ.get_or_init(|| config.with_no_client_auth()).clone())
-}
-
-/// The configuration for http, which checks no certificate.
-fn no_certificates() -> ClientConfig {
-    ClientConfig::builder()
-        .with_root_certificates(RootCertStore::empty())
-        .with_no_client_auth()
-}
-
-/// Resolves the names of servers.
-#[derive(Clone)]
-enum Resolver {
-    System(GaiResolver),
-    /// Every name resolves to these addresses, which were checked before.
-    Pinned(Vec<SocketAddr>),
-}
-
-impl Service<Name> for Resolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::System(resolver) => resolver.poll_ready(context),
-            Self::Pinned(_) => Poll::Ready(Ok(())),
-        }
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
-        match self {
-            Self::System(resolver) => {
-                let found = resolver.call(name);
-                Box::pin(async { Ok(found.await?.collect::<Vec<_>>().into_iter()) })
-            }
-            Self::Pinned(addresses) => {
-                let addresses = addresses.clone().into_iter();
-                Box::pin(async { Ok(addresses) })
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -342,6 +343,45 @@ mod tests {
         let head = server.await.unwrap();
         let host = format!("host: rebound.invalid:{}", address.port());
         assert!(head.contains(&host), "{head}");
+    }
+
+    /// A server may close a connection while the next request is on its way over it.
+    #[tokio::test]
+    async fn a_repeatable_request_over_a_connection_that_breaks_is_sent_once_more() {
+        const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let mut requests = Vec::new();
+            // The second request of the first connection, and the first of the third, get no answer.
+            for answered in [1, 1, 0, 0] {
+                let (mut peer, _) = listener.accept().await.unwrap();
+                for number in 0..=answered {
+                    let mut head = [0; 1024];
+                    let read = peer.read(&mut head).await.unwrap();
+                    requests.push(head[..read].to_vec());
+                    if number < answered {
+                        peer.write_all(ANSWER).await.unwrap();
+                    }
+                }
+            }
+            requests
+        });
+        let client = HttpClient::pooled(false, None).unwrap();
+        let request = || {
+            let request = Request::post(format!("http://{address}/")).header("a", "b");
+            request.body(whole("body")).unwrap()
+        };
+        let send = || client.send_repeatable(request(), 4, Duration::from_secs(60));
+        assert_eq!(send().await.unwrap().body.unwrap(), "hi");
+        // Once more over a new connection, which is not kept.
+        assert_eq!(send().await.unwrap().body.unwrap(), "hi");
+        // Not a third time.
+        assert_eq!(send().await.unwrap_err(), ClientError::Broken);
+        let requests = server.await.unwrap();
+        assert!(requests[0].ends_with(b"body"));
+        let whole = requests.iter().filter(|request| **request == requests[0]);
+        assert_eq!(whole.count(), 5);
     }
 
     #[tokio::test]

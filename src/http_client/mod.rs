@@ -4,6 +4,7 @@
 
 mod circuit_breaker;
 mod client;
+mod connector;
 mod tls;
 
 pub use circuit_breaker::{

@@ -207,7 +207,7 @@ impl Endpoint {
         let request = request
             .body(whole(body))
             .map_err(|_| Fault::Unreachable("its address cannot be asked"))?;
-        let answer = self.client.open(request).await.map_err(fault)?;
+        let answer = self.client.open_repeatable(request).await.map_err(fault)?;
         match answer.status.is_success() {
             true => answer.read(LARGEST_ANSWER).await.map_err(fault),
             false => Err(Fault::Status(answer.status.as_u16())),

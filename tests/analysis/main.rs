@@ -41,3 +41,4 @@ mod retention;
 mod token_sums;
 mod tool_calls;
 mod type_bounds;
+mod unread_bodies;

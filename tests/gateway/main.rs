@@ -12,6 +12,7 @@ mod attachments_kept;
 mod auth;
 mod batches;
 mod body_types;
+mod broken_checks;
 mod bytes;
 mod callers;
 mod connections;

@@ -2,6 +2,7 @@
 //! one buffer, so that a body costs its own size and one chunk. [`BodyBuffer`] decides where it waits.
 
 use super::body_buffer::{Body, BodyBuffer, MEMORY_WAIT, check_size};
+use crate::fair_queue::is_stranger;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::{CallError, classify};
 use crate::gateway::guard::BodyPace;
@@ -9,11 +10,14 @@ use crate::gateway::headers::expects_continue;
 use crate::gateway::limits::MemoryReservation;
 use crate::gateway::state::Snapshot;
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{Error, ErrorType};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
+
+/// Bytes of pingora's buffer that the body of a connection over HTTP/1 arrives in.
+const ARRIVES_IN: usize = 64 << 10;
 
 /// Reads the body of the request; the wait is the client's time.
 pub(super) async fn request_body(
@@ -52,28 +56,35 @@ impl BodyReader<'_> {
             return Ok(self.body(Bytes::new()));
         };
         let since = Instant::now();
-        self.reserve(first.len()).await?;
+        reserve(&mut self.reservation, first.len()).await?;
+        let connection = self.connection_buffer(first.len()).await?;
         let started = started + since.elapsed();
         let Some(second) = chunk(self.session, self.limit).await? else {
             return Ok(self.body(first));
         };
-        Box::pin(self.collect(started, first, second)).await
+        Box::pin(self.collect(started, [first, second], connection)).await
     }
 
-    /// Reserves memory for the first chunk, which may be the whole body, waiting if necessary.
-    async fn reserve(&mut self, bytes: usize) -> Result<(), CallError> {
-        if self.reservation.grow(bytes).is_ok() {
-            return Ok(());
+    /// Reserves what the connection holds while the rest of the body arrives. It counts for clients without an accepted
+    /// access key, who may have many connections for little.
+    async fn connection_buffer(&self, arrived: usize) -> Result<MemoryReservation, CallError> {
+        let holder = self.reservation.holder();
+        let mut buffer = MemoryReservation::of_body(&self.snapshot.memory, holder);
+        let rest = match self.session.get_header(TRANSFER_ENCODING) {
+            Some(_) => ARRIVES_IN,
+            None => announced(self.session).saturating_sub(arrived),
+        };
+        if rest > 0 && is_stranger(holder) && !self.session.is_http2() {
+            reserve(&mut buffer, rest.min(ARRIVES_IN)).await?;
         }
-        let grown = Box::pin(self.reservation.grow_within(bytes, MEMORY_WAIT)).await;
-        grown.map_err(|full| CallError::Overloaded(full.0))
+        Ok(buffer)
     }
 
     async fn collect(
         self,
         started: Instant,
-        first: Bytes,
-        second: Bytes,
+        [first, second]: [Bytes; 2],
+        _connection: MemoryReservation,
     ) -> Result<Body, CallError> {
         let (session, limit) = (self.session, self.limit);
         let announced = announced(session);
@@ -97,6 +108,15 @@ impl BodyReader<'_> {
     fn body(self, bytes: Bytes) -> Body {
         Body::new(bytes, self.reservation)
     }
+}
+
+/// Reserves memory, waiting if necessary.
+async fn reserve(reservation: &mut MemoryReservation, bytes: usize) -> Result<(), CallError> {
+    if reservation.grow(bytes).is_ok() {
+        return Ok(());
+    }
+    let grown = Box::pin(reservation.grow_within(bytes, MEMORY_WAIT)).await;
+    grown.map_err(|full| CallError::Overloaded(full.0))
 }
 
 /// The next chunk. Longer silence than the limit is an error; pingora enforces that for HTTP/1 alone.

@@ -8,13 +8,16 @@ use crate::gateway::{ClientHeads, MemoryBudget};
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Exhausted, Metrics};
 use async_trait::async_trait;
+use axum::body::Bytes;
 use axum::http::HeaderMap;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long a request or an answer waits for memory before it is refused.
 const MEMORY_WAIT: Duration = Duration::from_secs(3);
@@ -22,6 +25,11 @@ const MEMORY_WAIT: Duration = Duration::from_secs(3);
 const ATTEMPT: Duration = Duration::from_millis(20);
 /// An answer up to this size is not counted: the connection's own buffers are as large.
 const SMALL_ANSWER: usize = 16 << 10;
+
+/// So much of a body that was not read is read before the answer, so that its connection can be used again.
+const LONGEST_REST: u64 = 64 << 10;
+/// How long that may take.
+const REST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The limits of the connections of a listener.
 pub(crate) struct WebLimits {
@@ -80,6 +88,8 @@ pub(super) struct WebConnection {
     /// A trusted proxy brings requests of many clients.
     is_proxied: bool,
     has_unread_body: AtomicBool,
+    /// The rest of a body that its handler did not read.
+    rest: Mutex<Option<Incoming>>,
     /// Lines came behind the last chunk of the body.
     has_trailers: AtomicBool,
     /// The answer has been handed over whole; its memory is released once it is written.
@@ -110,6 +120,7 @@ impl WebConnection {
             share: Mutex::new(share),
             is_proxied: proxy.is_some(),
             has_unread_body: AtomicBool::new(false),
+            rest: Mutex::default(),
             has_trailers: AtomicBool::new(false),
             answer_has_ended: AtomicBool::new(false),
             is_answering: AtomicBool::new(false),
@@ -156,6 +167,44 @@ impl WebConnection {
 
     pub(super) fn has_unread_body(&self) -> bool {
         self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    /// The handler of the request has not read its body to the end.
+    pub(super) fn leave_rest(&self, rest: Incoming) {
+        *self.rest() = Some(rest);
+    }
+
+    /// Whether the body has ended, or does within a little more: the next request is behind it.
+    pub(super) async fn reads_to_end(&self) -> bool {
+        let Some(mut rest) = self.rest().take() else {
+            return !self.has_unread_body();
+        };
+        if rest.size_hint().lower() > LONGEST_REST {
+            return false;
+        }
+        let reading = async {
+            let mut read = 0;
+            while let Some(frame) = rest.frame().await {
+                let frame = frame.ok()?;
+                if frame.is_trailers() {
+                    self.trailers_came();
+                }
+                read += frame.data_ref().map_or(0, Bytes::len) as u64;
+                if read > LONGEST_REST {
+                    return None;
+                }
+            }
+            Some(())
+        };
+        let has_ended = matches!(timeout(REST_TIMEOUT, reading).await, Ok(Some(())));
+        if has_ended {
+            self.body_has_ended();
+        }
+        has_ended
+    }
+
+    fn rest(&self) -> MutexGuard<'_, Option<Incoming>> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn trailers_came(&self) {

@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
-use axum::http::header::{CONNECTION, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, EXPECT, TRANSFER_ENCODING};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use connection::WebConnection;
@@ -311,6 +311,7 @@ async fn answer(
     let memory = BodyMemory(connection.clone());
     request.extensions_mut().insert(memory.clone());
     let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
+    let waits_to_send = request.headers().contains_key(EXPECT);
     let request = request.map(|body| RequestBody::new(body, connection.clone()));
     let mut response: Response = router.call(request).await?;
     // The handler has dropped the request, and what is counted next is the answer.
@@ -326,7 +327,9 @@ async fn answer(
         let metrics = &connection.limits.metrics;
         metrics.analysis.answered(route, response.status().as_str());
     }
-    if is_chunked && !connection.has_certain_end() {
+    let is_read =
+        !connection.has_unread_body() || !waits_to_send && connection.reads_to_end().await;
+    if !is_read || is_chunked && !connection.has_certain_end() {
         close_behind(&mut response);
     }
     Ok(response.map(|body| AnswerBody::new(body, connection)))

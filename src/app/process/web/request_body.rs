@@ -17,7 +17,8 @@ use std::time::Duration;
 
 /// A body under the limits of its connection.
 pub(super) struct RequestBody {
-    body: Incoming,
+    /// Present until it is dropped.
+    body: Option<Incoming>,
     connection: Arc<WebConnection>,
     pace: BodyPace,
     silence: Option<Silence>,
@@ -29,7 +30,7 @@ impl RequestBody {
         connection.begin(!body.is_end_stream());
         Self {
             pace: BodyPace::new(connection.limits.header_timeout),
-            body,
+            body: Some(body),
             connection,
             silence: None,
             waiting: WaitingPiece::default(),
@@ -79,7 +80,10 @@ impl Body for RequestBody {
         if !this.waiting.is_empty() {
             return this.poll_waiting(cx);
         }
-        match Pin::new(&mut this.body).poll_frame(cx) {
+        let Some(body) = &mut this.body else {
+            return Poll::Ready(None);
+        };
+        match Pin::new(body).poll_frame(cx) {
             Poll::Pending => this.poll_silence(cx),
             Poll::Ready(Some(Ok(frame))) => this.accept(frame, cx),
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
@@ -91,11 +95,14 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.waiting.is_empty() && self.body.is_end_stream()
+        self.waiting.is_empty() && self.body.as_ref().is_none_or(Incoming::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.body
+            .as_ref()
+            .map(Incoming::size_hint)
+            .unwrap_or_default()
     }
 }
 
@@ -103,6 +110,8 @@ impl Drop for RequestBody {
     fn drop(&mut self) {
         if self.is_end_stream() {
             self.connection.body_has_ended();
+        } else if let Some(rest) = self.body.take() {
+            self.connection.leave_rest(rest);
         }
     }
 }
