@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use support::api::post;
 use support::eventually;
+use support::postgres::Postgres;
 use support::sqlite::execute_now;
-use support::stack::Stack;
+use support::stack::{Builder, Stack};
 
 /// Copies of the one record of this user: each has a user of its own where `users` is SQL for a name.
 fn multiply(stack: &Stack, user: &str, count: usize, users: &str) {
@@ -102,6 +103,61 @@ fn reads_of_one_tenant_delay_no_check_and_no_read_of_another_by_more_than_a_turn
             assert_eq!(status, 200, "{what}");
             assert!(meanwhile <= A_FEW, "{meanwhile} reads went before {what}");
         }
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn verdicts_that_one_tenant_asks_for_leave_a_connection_to_the_look_ups_of_calls() {
+    const POLLS: usize = 8;
+    const HELD: &str =
+        "FROM pg_locks WHERE relation = 'records'::regclass AND mode = 'AccessExclusiveLock'";
+    let server = Postgres::start();
+    let database = server.database();
+    let variables = database.owner_env().into_iter();
+    let server_over =
+        |builder: Builder| variables.fold(builder, |it, (name, value)| it.env(name, value));
+    let stack = server_over(Stack::all()).start();
+    let (polling, quiet) = (application(&stack, "polling"), application(&stack, "quiet"));
+    let poll_key = bound(&stack, &polling, "polling");
+    let keys: Vec<_> = (0..4)
+        .map(|number| bound(&stack, &quiet, &format!("quiet {number}")))
+        .collect();
+    let body = json!({"application_id": polling, "message": "hi", "additional_parameters": {"request_id": "x"}});
+    assert_eq!(post(&stack, "/process_request/", &body).status(), 200);
+    let path =
+        format!("/user_prompt_analysis/by_request/x/check_blocking?application_id={polling}");
+    assert_eq!(stack.analysis(&path, &poll_key).status(), 200);
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Ended below.
+            let _ = database.try_query("BEGIN; LOCK TABLE records; SELECT pg_sleep(60)");
+        });
+        let answers = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually("no record can be read", || {
+                (database.query(&format!("SELECT count(*) {HELD} AND granted")) == "1")
+                    .then_some(())
+            });
+            for _ in 0..POLLS {
+                scope.spawn(|| {
+                    while !ends.load(Ordering::Relaxed) {
+                        stack.analysis(&path, &poll_key);
+                    }
+                });
+            }
+            eventually("all of them wait", || {
+                (stack.operations("/status").json()["in_flight"].as_u64()? >= POLLS as u64)
+                    .then_some(())
+            });
+            let look_up = |key: &String| stack.analysis("/records/none", key).status();
+            keys.iter().map(look_up).collect::<Vec<_>>()
+        }));
+        ends.store(true, Ordering::Relaxed);
+        database.query(&format!(
+            "SELECT pg_terminate_backend(pid) {HELD} AND granted"
+        ));
+        assert_eq!(answers.unwrap(), [404; 4], "each with a key that is new");
     });
 }
 

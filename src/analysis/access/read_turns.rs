@@ -1,6 +1,7 @@
 //! Turns for reads of the store (CONTRACT 38): pages of records, sessions, statistics and settings. The readers of one
 //! tenant never have all connections, so those of another wait for a turn at most. What a call or a check looks up
-//! (tokens, applications, policies) takes no turn: the store has connections of its own for that.
+//! (tokens, applications, policies) takes no turn: the store has two connections of its own for that. Clients ask over
+//! them for a single key or a stored verdict, one at a time, and wait for no long read.
 
 use super::caller::Caller;
 use crate::analysis::error::ApiError;
@@ -15,12 +16,15 @@ const COST: u64 = QUANTUM;
 /// Reads that wait, and how many of them one tenant may have (a quarter).
 const WAITING: u64 = 1024;
 const PARTS: u64 = 4;
+/// Look-ups by a key at the same time; the store's other connection is left to those of calls and checks.
+const LOOK_UPS: usize = 1;
 /// Sums over many records at the same time; one tenant has one of them.
 const SUMS: usize = 4;
 
 /// Turns for reads of the store.
 pub(crate) struct ReadTurns {
     pages: Arc<Turns>,
+    look_ups: Arc<Turns>,
     sums: Arc<Turns>,
 }
 
@@ -38,12 +42,12 @@ impl ReadTurns {
         };
         Self {
             pages: Turns::new(limits(places, places.div_ceil(3))),
+            look_ups: Turns::new(limits(LOOK_UPS, 0)),
             sums: Turns::new(limits(SUMS, SUMS - 1)),
         }
     }
 
-    /// Reads once it is the caller's turn. The read goes on when the request is dropped: the database would finish it
-    /// all the same, and the turn counts for as long.
+    /// Reads once it is the caller's turn.
     ///
     /// # Errors
     /// [`ApiError::ReadsBusy`] where too many wait, or the turn did not come in time; [`ApiError`] of the store.
@@ -52,14 +56,19 @@ impl ReadTurns {
         caller: &Caller,
         read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let turn = take(&self.pages, caller).await?;
-        let reading = tokio::spawn(async move {
-            let found = read.await;
-            drop(turn);
-            found
-        });
-        let found = reading.await.map_err(|_| ApiError::Internal)?;
-        Ok(found?)
+        in_turn(&self.pages, caller, read).await
+    }
+
+    /// As [`ReadTurns::read`], of one row by its key, over the connections of the look-ups.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) async fn look_up<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        in_turn(&self.look_ups, caller, read).await
     }
 
     /// A turn for a sum over many pages, until it is dropped; each page takes a turn of its own.
@@ -74,6 +83,23 @@ impl ReadTurns {
     pub(crate) fn figures(&self) -> TurnFigures {
         self.pages.figures()
     }
+}
+
+/// The read goes on when the request is dropped: the database would finish it all the same, and the turn counts for as
+/// long.
+async fn in_turn<T: Send + 'static>(
+    turns: &Arc<Turns>,
+    caller: &Caller,
+    read: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+) -> Result<T, ApiError> {
+    let turn = take(turns, caller).await?;
+    let reading = tokio::spawn(async move {
+        let found = read.await;
+        drop(turn);
+        found
+    });
+    let found = reading.await.map_err(|_| ApiError::Internal)?;
+    Ok(found?)
 }
 
 async fn take(turns: &Arc<Turns>, caller: &Caller) -> Result<Turn, ApiError> {

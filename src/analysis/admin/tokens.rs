@@ -141,7 +141,9 @@ impl Admin {
 
     /// A token that the caller can see.
     pub(crate) async fn find_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
-        let token = self.tokens.token_by_id(id).await?;
+        let tokens = self.tokens.clone();
+        let read = async move { tokens.token_by_id(id).await };
+        let token = self.reads.look_up(caller, read).await?;
         token
             .filter(|token| caller.sees(token.application_id))
             .ok_or(ApiError::NotFound)

@@ -34,7 +34,9 @@ impl Records {
             id: stored_id(&name.id).into_owned(),
             stage: name.stage,
         };
-        let found = self.exchanges.message_of(&exchange).await?;
+        let exchanges = self.exchanges.clone();
+        let read = async move { exchanges.message_of(&exchange).await };
+        let found = self.reads.look_up(caller, read).await?;
         found.ok_or(ApiError::NotArrived)
     }
 
