@@ -207,6 +207,12 @@ pub enum ApiError {
          attachments.waiting_bytes): send the message first, or try again later"
     )]
     TooManyWaiting,
+    /// Too many bytes of files are being uploaded.
+    #[error(
+        "too many files are being uploaded (attachments.uploading_bytes, shared by access keys), nothing was recorded: \
+         try again"
+    )]
+    UploadsFull,
     /// The path exists, the method does not.
     #[error("this path does not support this method")]
     MethodNotAllowed,
@@ -270,6 +276,7 @@ impl ApiError {
             | Self::Busy(_)
             | Self::RulesBusy(_)
             | Self::ReadsBusy(_)
+            | Self::UploadsFull
             | Self::Overloaded => 503,
             Self::StoreRefused | Self::Internal => 500,
         }
@@ -284,6 +291,7 @@ impl ApiError {
             | Self::Busy(_)
             | Self::RulesBusy(_)
             | Self::ReadsBusy(_)
+            | Self::UploadsFull
             | Self::Overloaded => Some(RETRY_AFTER),
             _ => None,
         }

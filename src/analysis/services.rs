@@ -19,6 +19,7 @@ use super::people::refused_sign_ins::RefusedSignIns;
 use super::people::sign_in_limits::SignInLimits;
 use super::records::file_room::FileRoom;
 use super::records::files::Files;
+use super::records::upload_room::UploadRoom;
 use super::records::{Records, documents};
 use super::rules::file_policies::FilePolicies;
 use super::start_error::StartError;
@@ -192,6 +193,7 @@ impl Shared {
                 limits: settings.attachments,
             },
             room: Arc::new(FileRoom::new(settings.retention.bytes)),
+            uploads: UploadRoom::new(settings.attachments.uploading_bytes),
             documents: documents::Reader::default(),
             application_cache: self.applications.clone(),
             analyzer: self.analyzer.clone(),

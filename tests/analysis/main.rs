@@ -42,3 +42,4 @@ mod token_sums;
 mod tool_calls;
 mod type_bounds;
 mod unread_bodies;
+mod upload_shares;

@@ -163,6 +163,8 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         "compiled_rules",
         "file_readers",
         "store_reads",
+        "stored_files",
+        "uploads",
         "api_memory",
         "api_connections",
     ] {
@@ -178,6 +180,7 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         &all["compiled_rules"]["of_applications"],
         &all["file_readers"],
         &all["store_reads"],
+        &all["stored_files"],
     ] {
         assert!(readers["places"].as_i64() >= Some(1), "{all}");
         assert_eq!(
@@ -186,5 +189,7 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         );
     }
     assert_eq!(all["api_memory"]["limit_bytes"], 256 << 20);
+    let none = json!({"bytes": 0, "limit_bytes": 256 << 20, "access_keys": 0});
+    assert_eq!(all["uploads"], none);
     assert!(all["api_connections"]["limit"].as_i64() >= Some(1), "{all}");
 }

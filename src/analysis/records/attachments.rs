@@ -7,6 +7,7 @@ use super::documents::Extracted;
 use super::exchanges::ExchangeName;
 use super::file_text::{self, Form};
 use super::files::Linked;
+use super::upload_room::UploadPlace;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
@@ -69,6 +70,12 @@ pub(crate) struct UploadTarget {
     tenant: Tenant,
 }
 
+/// A file that is being uploaded.
+pub(crate) struct UploadInRoom {
+    upload: Upload,
+    _place: UploadPlace,
+}
+
 impl Records {
     /// Attaches a file to a record; durable when this returns. Attaching the same content under the same name
     /// again changes nothing and returns the first link. The call does not count against the rate limit.
@@ -84,10 +91,12 @@ impl Records {
     ) -> Result<Attachment, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
         let target = self.upload_target(&caller, to).await?;
-        let mut upload = self.begin_upload().await?;
-        let taken = self.write_upload(&mut upload, file.bytes).await;
-        let named = taken.map(|()| (file.name, file.kind));
-        let linked = self.finish_upload(&target, upload, named).await?;
+        let size = file.bytes.len() as u64;
+        let mut upload = self.begin_upload(&target, Some(size)).await?;
+        self.write_upload(&mut upload, file.bytes).await?;
+        let linked = self
+            .finish_upload(&target, upload, file.name, file.kind)
+            .await?;
         Ok(linked.file)
     }
 
@@ -154,16 +163,28 @@ impl Records {
         }
     }
 
-    pub(crate) async fn begin_upload(&self) -> Result<Upload, ApiError> {
-        Ok(self.files.blobs.begin().await?)
+    /// Begins a file of at most this size, once there is room for it.
+    pub(crate) async fn begin_upload(
+        &self,
+        target: &UploadTarget,
+        size: Option<u64>,
+    ) -> Result<UploadInRoom, ApiError> {
+        let most = self.files.limits.max_bytes;
+        let bytes = size.map_or(most, |size| size.min(most));
+        let _place = self.uploads.claim(target.tenant, bytes).await?;
+        Ok(UploadInRoom {
+            upload: self.files.blobs.begin().await?,
+            _place,
+        })
     }
 
     /// Writes the next bytes of a file, up to the size limit.
     pub(crate) async fn write_upload(
         &self,
-        upload: &mut Upload,
+        to: &mut UploadInRoom,
         bytes: Bytes,
     ) -> Result<(), ApiError> {
+        let upload = &mut to.upload;
         let limit = self.files.limits.max_bytes;
         if upload.size() + bytes.len() as u64 > limit {
             return Err(ApiError::FileTooLarge(limit));
@@ -171,20 +192,15 @@ impl Records {
         Ok(upload.write(bytes).await?)
     }
 
-    /// Stores an upload that is complete, with its name and type, or aborts one that failed.
+    /// Stores an upload that is complete, with its name and type. One that is not is dropped.
     pub(crate) async fn finish_upload(
         &self,
         target: &UploadTarget,
-        upload: Upload,
-        taken: Result<(String, Option<String>), ApiError>,
+        complete: UploadInRoom,
+        name: String,
+        kind: Option<String>,
     ) -> Result<Linked, ApiError> {
-        let (name, kind) = match taken {
-            Ok(named) => named,
-            Err(error) => {
-                upload.abort().await;
-                return Err(error);
-            }
-        };
+        let UploadInRoom { upload, _place } = complete;
         let received = upload.finish().await?;
         let mut attachment = Attachment {
             hash: received.hash,
@@ -197,7 +213,7 @@ impl Records {
         };
         attachment.findings = self.findings(target, &received, &attachment).await;
         let linked = self.link(target, &received, attachment).await;
-        self.files.blobs.discard(&received).await;
+        received.discard().await;
         if let (Ok(_), Some(metrics)) = (&linked, self.analyzer.remote.metrics()) {
             metrics.analysis.files.inc();
         }
@@ -214,7 +230,11 @@ impl Records {
         if !attachment.kept {
             return self.files.link(&target.to, received, attachment).await;
         }
-        let _room = self.room.claim(attachment.size).await?;
+        let claim = Claim {
+            tenant: target.tenant,
+            urgency: Urgency::Awaited,
+        };
+        let _room = self.room.claim(claim, attachment.size).await?;
         let linked = self.files.link(&target.to, received, attachment).await;
         let is_refused = matches!(
             linked,

@@ -1,13 +1,16 @@
 //! Room for the bytes of files within `retention.bytes`, which are looked at before a file is stored and not only
 //! every few seconds. A file that would take the store beyond its limit by more than the margin of retention waits
 //! until no other is being stored, and until retention has looked and removed what is beyond the limit. So files exceed
-//! the limit by the margin and one of them. The totals are those that retention read last, with the files since then:
+//! the limit by the margin and one of them. The files of tenants take turns, one at a time: those of a flood wait for
+//! each other, and the file of another tenant for one of them. The totals are those that retention read last, with the files since then:
 //! an upload does not read them.
 
 use crate::analysis::error::ApiError;
+use crate::fair_queue::{Claim, QUANTUM, TurnFigures, TurnLimits, Turns};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 /// Retention begins once the store is over a limit by this part of it: one in so many.
@@ -37,7 +40,7 @@ pub(crate) struct FileRoom {
     limit: Option<u64>,
     known: watch::Sender<Known>,
     /// Held by the one file that waits for retention.
-    turn: Mutex<()>,
+    turns: Arc<Turns>,
     /// Counts the requests for a look of retention, and has the last one that it answered.
     asked: watch::Sender<u64>,
     answered: watch::Sender<u64>,
@@ -63,21 +66,33 @@ impl FileRoom {
         Self {
             limit,
             known: watch::Sender::default(),
-            turn: Mutex::default(),
+            turns: Turns::new(TurnLimits {
+                places: 1,
+                reserved: 0,
+                short: 0,
+                // Those that wait are in `upload_room`, which bounds them.
+                waiting_cost: u64::MAX,
+                parts: 1,
+                longest_wait: LONGEST_WAIT,
+            }),
             asked: watch::Sender::default(),
             answered: watch::Sender::default(),
             has_unlinked: AtomicBool::new(false),
         }
     }
 
-    /// Room for a file of this size, at once or when retention has made it.
-    pub(crate) async fn claim(&self, bytes: u64) -> Result<ClaimedRoom<'_>, ApiError> {
-        let claimed = timeout(LONGEST_WAIT, self.wait_for(bytes)).await;
-        claimed.map_err(|_| ApiError::StoreDown)
+    /// Room for a file of this size, at once or when it is its turn and retention has made it.
+    pub(crate) async fn claim(
+        &self,
+        claim: Claim,
+        bytes: u64,
+    ) -> Result<ClaimedRoom<'_>, ApiError> {
+        let claimed = timeout(LONGEST_WAIT, self.wait_for(claim, bytes)).await;
+        claimed.ok().flatten().ok_or(ApiError::StoreDown)
     }
 
-    async fn wait_for(&self, bytes: u64) -> ClaimedRoom<'_> {
-        let _turn = self.turn.lock().await;
+    async fn wait_for(&self, claim: Claim, bytes: u64) -> Option<ClaimedRoom<'_>> {
+        let _turn = self.turns.take(claim, bytes.max(QUANTUM)).await.ok()?;
         if !self.fits(bytes) {
             let mut known = self.known.subscribe();
             // Cannot end early: the sender is here.
@@ -88,7 +103,12 @@ impl FileRoom {
             known.claimed += bytes;
             known.storing += bytes;
         });
-        ClaimedRoom { room: self, bytes }
+        Some(ClaimedRoom { room: self, bytes })
+    }
+
+    /// The files that take room or wait for it.
+    pub(crate) fn figures(&self) -> TurnFigures {
+        self.turns.figures()
     }
 
     fn fits(&self, bytes: u64) -> bool {
@@ -151,23 +171,34 @@ impl FileRoom {
 mod tests {
     use super::FileRoom;
     use crate::analysis::error::ApiError;
+    use crate::fair_queue::{Claim, Tenant, Urgency};
     use futures_util::FutureExt as _;
 
     /// With a margin of 10.
     const LIMIT: u64 = 640;
 
+    fn claim() -> Claim {
+        Claim {
+            tenant: Tenant::default(),
+            urgency: Urgency::Awaited,
+        }
+    }
+
     #[tokio::test]
     async fn what_fits_the_limit_and_its_margin_is_claimed_at_once() {
         let room = FileRoom::new(Some(LIMIT));
         room.note(600, room.settled());
-        let first = room.claim(40).now_or_never().unwrap().unwrap();
-        let second = room.claim(10).now_or_never().unwrap().unwrap();
-        assert!(room.claim(1).now_or_never().is_none());
+        let first = room.claim(claim(), 40).now_or_never().unwrap().unwrap();
+        let second = room.claim(claim(), 10).now_or_never().unwrap().unwrap();
+        assert!(room.claim(claim(), 1).now_or_never().is_none());
         drop((first, second));
-        assert!(room.claim(1).now_or_never().is_none(), "they are stored");
+        assert!(
+            room.claim(claim(), 1).now_or_never().is_none(),
+            "they are stored"
+        );
         let unlimited = FileRoom::new(None);
         unlimited.note(600, 0);
-        assert!(unlimited.claim(1 << 40).now_or_never().is_some());
+        assert!(unlimited.claim(claim(), 1 << 40).now_or_never().is_some());
     }
 
     #[tokio::test]
@@ -175,9 +206,9 @@ mod tests {
         let room = FileRoom::new(Some(LIMIT));
         let mut requests = room.requests();
         requests.borrow_and_update();
-        let first = room.claim(LIMIT).await.unwrap();
+        let first = room.claim(claim(), LIMIT).await.unwrap();
         let settled = room.settled();
-        let mut second = Box::pin(room.claim(100));
+        let mut second = Box::pin(room.claim(claim(), 100));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(
             !requests.has_changed().unwrap(),
@@ -195,8 +226,8 @@ mod tests {
         room.note(300, room.settled());
         room.answer(request);
         let second = second.await.unwrap();
-        let third = room.claim(LIMIT + 10 - 400).await.unwrap();
-        assert!(room.claim(1).now_or_never().is_none());
+        let third = room.claim(claim(), LIMIT + 10 - 400).await.unwrap();
+        assert!(room.claim(claim(), 1).now_or_never().is_none());
         drop((second, third));
     }
 
@@ -204,8 +235,8 @@ mod tests {
     async fn what_waits_for_too_long_is_refused_and_leaves_its_turn() {
         let room = FileRoom::new(Some(LIMIT));
         room.note(LIMIT, room.settled());
-        let refused = room.claim(11).await.err();
+        let refused = room.claim(claim(), 11).await.err();
         assert_eq!(refused, Some(ApiError::StoreDown));
-        assert!(room.claim(10).await.is_ok());
+        assert!(room.claim(claim(), 10).await.is_ok());
     }
 }

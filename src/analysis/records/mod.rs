@@ -12,6 +12,7 @@ pub(crate) mod files;
 pub(crate) mod queries;
 pub(crate) mod retention;
 pub(crate) mod saved_filters;
+pub(crate) mod upload_room;
 pub(crate) mod user_sums;
 
 // The types of the store that callers of this service pass and get.
@@ -34,6 +35,7 @@ use monitor_store::{
     StatisticsStore, StoreEngine, TombstoneStore,
 };
 use std::sync::Arc;
+use upload_room::{UploadFigures, UploadRoom};
 
 /// Reads, exports and erases what is stored.
 pub struct Records {
@@ -51,6 +53,7 @@ pub struct Records {
     pub(super) audit: AuditLog,
     pub(super) files: Files,
     pub(super) room: Arc<FileRoom>,
+    pub(super) uploads: Arc<UploadRoom>,
     pub(super) documents: documents::Reader,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
@@ -65,5 +68,15 @@ impl Records {
     /// The reads of the store that are under way, and those that wait for their turn.
     pub(crate) fn read_figures(&self) -> TurnFigures {
         self.reads.figures()
+    }
+
+    /// The files that are being uploaded.
+    pub(crate) fn upload_figures(&self) -> UploadFigures {
+        self.uploads.figures()
+    }
+
+    /// The files that take room in the store, and those that wait for their turn.
+    pub(crate) fn file_figures(&self) -> TurnFigures {
+        self.room.figures()
     }
 }

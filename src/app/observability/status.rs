@@ -106,6 +106,8 @@ impl Overview {
             "compiled_rules": self.services.as_ref().map(|services| compiled_rules(services)),
             "file_readers": self.services.as_ref().map(|services| turns(services.records.reader_figures())),
             "store_reads": self.services.as_ref().map(|services| turns(services.records.read_figures())),
+            "stored_files": self.services.as_ref().map(|services| turns(services.records.file_figures())),
+            "uploads": self.services.as_ref().map(|services| uploads(services)),
             "api_memory": self.api_activity.memory_figures().map(memory),
             "api_connections": self.services.as_ref().map(|_| connections(self.api_activity.limit())),
             "store": store.as_ref().map(store_page),
@@ -144,6 +146,16 @@ fn turns(figures: TurnFigures) -> Value {
 fn compiled_rules(services: &Services) -> Value {
     let [of_requests, of_applications] = services.admin.compilation_figures().map(turns);
     json!({"of_requests": of_requests, "of_applications": of_applications})
+}
+
+/// Files that are being uploaded.
+fn uploads(services: &Services) -> Value {
+    let figures = services.records.upload_figures();
+    json!({
+        "bytes": figures.bytes,
+        "limit_bytes": figures.limit_bytes,
+        "access_keys": figures.holders,
+    })
 }
 
 /// What requests and answers hold, and the most that one client holds of it.

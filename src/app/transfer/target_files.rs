@@ -78,7 +78,7 @@ impl TargetFiles {
         } else {
             self.damaged += 1;
         }
-        self.store.discard(&received).await;
+        received.discard().await;
         Ok(())
     }
 

@@ -72,7 +72,8 @@ async fn fill(data_dir: &Path) -> ApplicationId {
     let received = upload.finish().await.unwrap();
     let ticket = store.claim_blob(received.hash, received.size, 7).await;
     blobs.keep(&received).await.unwrap();
-    blobs.discard(&received).await;
+    let (hash, size) = (received.hash, received.size);
+    received.discard().await;
     let exchange = Exchange {
         application_id: application,
         id: EXCHANGE.to_owned(),
@@ -86,10 +87,10 @@ async fn fill(data_dir: &Path) -> ApplicationId {
         to: AttachTarget::Exchange(exchange, limits),
         ticket: ticket.unwrap(),
         attachment: Attachment {
-            hash: received.hash,
+            hash,
             name: "имя\0.txt".to_owned(),
             kind: "text/plain".to_owned(),
-            size: received.size,
+            size,
             kept: true,
             findings: Findings {
                 scanned: Scanned::No,

@@ -284,13 +284,14 @@ async fn attach(store: &dyn Store, blobs: &BlobStore, id: RecordId, content: i64
         .await
         .unwrap();
     blobs.keep(&received).await.unwrap();
-    blobs.discard(&received).await;
+    let (hash, size) = (received.hash, received.size);
+    received.discard().await;
     let seq = store.record(id).await.unwrap().unwrap().summary.seq;
     let attachment = Attachment {
-        hash: received.hash,
+        hash,
         name: format!("имя\0 {content}.txt"),
         kind: "text/plain".to_owned(),
-        size: received.size,
+        size,
         kept: true,
         findings: Findings {
             scanned: Scanned::Whole,

@@ -4,30 +4,26 @@
 
 mod bucket;
 mod bucket_client;
+mod incoming;
 
 use crate::attachments::BlobHash;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use incoming::IncomingFile;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
+use object_store::{ObjectStore, ObjectStoreExt as _};
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, File, Permissions};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 use thiserror::Error;
-use uuid::Uuid;
 
-/// Bytes of an upload that are buffered before they are written; at most twice as many.
+/// Bytes of an upload that are buffered before they are written, beside the piece that takes them over it.
 const PART: usize = 256 * 1024;
-/// Parts of an upload that are written concurrently.
-const PARTS: usize = 1;
 /// Bytes of the beginning of a file that stay in memory for the analysis of its text.
 const BEGINNING: usize = 1024 * 1024;
-/// Uploads that a killed process left behind are removed after this time.
-const ABANDONED: Duration = Duration::from_secs(86_400);
 const INCOMING: &str = "incoming";
 
 /// The bytes could not be written or read. The message contains no file name of a caller.
@@ -55,21 +51,23 @@ pub type Bytes = BoxStream<'static, Result<bytes::Bytes, BlobError>>;
 pub struct BlobStore {
     /// Uploads in progress and, without a bucket, everything else.
     local: Arc<LocalFileSystem>,
+    /// The folder of the former.
+    incoming: PathBuf,
     /// The stored bytes, if they are not in the same folder.
     bucket: Option<Arc<dyn ObjectStore>>,
 }
 
 /// An upload in progress.
 pub struct Upload {
-    store: BlobStore,
-    key: Key,
-    writing: WriteMultipart,
+    file: IncomingFile,
+    buffered: Vec<bytes::Bytes>,
+    buffered_bytes: usize,
     hasher: Sha256,
     size: u64,
     beginning: Vec<u8>,
 }
 
-/// A complete upload that is not stored yet.
+/// A complete upload that is not stored yet. Its file is removed when it is dropped.
 pub struct Received {
     /// SHA-256 of its bytes.
     pub hash: BlobHash,
@@ -77,7 +75,7 @@ pub struct Received {
     pub size: u64,
     /// Its first bytes, up to 1 MiB.
     pub beginning: Vec<u8>,
-    key: Key,
+    file: IncomingFile,
 }
 
 impl BlobStore {
@@ -88,10 +86,11 @@ impl BlobStore {
     pub fn local(folder: &Path) -> Result<Self, BlobError> {
         let incoming = folder.join(INCOMING);
         private_folder(&incoming)?;
-        clear_abandoned(&incoming)?;
+        incoming::remove_abandoned(&incoming)?;
         let local = Arc::new(LocalFileSystem::new_with_prefix(folder)?.with_fsync(true));
         Ok(Self {
             local,
+            incoming,
             bucket: None,
         })
     }
@@ -113,12 +112,10 @@ impl BlobStore {
     /// # Errors
     /// [`BlobError`] when nothing can be written; the same holds for every method here that writes.
     pub async fn begin(&self) -> Result<Upload, BlobError> {
-        let key = Key::from_iter([INCOMING, &Uuid::new_v4().to_string()]);
-        let upload = self.local.put_multipart(&key).await?;
         Ok(Upload {
-            store: self.clone(),
-            key,
-            writing: WriteMultipart::new_with_chunk_size(upload, PART),
+            file: IncomingFile::create(&self.incoming)?,
+            buffered: Vec::new(),
+            buffered_bytes: 0,
             hasher: Sha256::new(),
             size: 0,
             beginning: Vec::new(),
@@ -126,18 +123,19 @@ impl BlobStore {
     }
 
     /// Stores an upload under its hash, even if there is one already; durable when this returns. It can be
-    /// stored again until [`BlobStore::discard`] drops it.
+    /// stored again.
     pub async fn keep(&self, received: &Received) -> Result<(), BlobError> {
         let key = key(received.hash);
+        let incoming = Key::from_iter([INCOMING, received.file.name()]);
         if let Some(bucket) = &self.bucket {
-            let coming = self.local.get(&received.key).await?.into_stream();
+            let coming = self.local.get(&incoming).await?.into_stream();
             return Ok(bucket::put(&**bucket, &key, received.size, coming).await?);
         }
         let path = self.path(&key)?;
         if let Some(folder) = path.parent() {
             private_folder(folder)?;
         }
-        Ok(self.local.copy(&received.key, &key).await?)
+        Ok(self.local.copy(&incoming, &key).await?)
     }
 
     /// Opens an upload for reading.
@@ -145,13 +143,7 @@ impl BlobStore {
     /// # Errors
     /// [`BlobError`] when it cannot be opened.
     pub fn open(&self, received: &Received) -> Result<File, BlobError> {
-        Ok(File::open(self.path(&received.key)?)?)
-    }
-
-    /// Drops an upload.
-    pub async fn discard(&self, received: &Received) {
-        // If it fails, a later start removes the file.
-        let _ = self.local.delete(&received.key).await;
+        Ok(File::open(received.file.path())?)
     }
 
     /// The stored bytes; None if there are none.
@@ -191,32 +183,40 @@ impl Upload {
 
     /// Writes the next bytes.
     pub async fn write(&mut self, bytes: bytes::Bytes) -> Result<(), BlobError> {
-        self.writing.wait_for_capacity(PARTS).await?;
         self.hasher.update(&bytes);
         self.size += bytes.len() as u64;
         let room = BEGINNING - self.beginning.len();
         self.beginning.extend(bytes.iter().take(room));
-        self.writing.write(&bytes);
-        Ok(())
+        self.buffered_bytes += bytes.len();
+        self.buffered.push(bytes);
+        match self.buffered_bytes >= PART {
+            true => self.flush().await,
+            false => Ok(()),
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), BlobError> {
+        self.buffered_bytes = 0;
+        Ok(self.file.write(std::mem::take(&mut self.buffered)).await?)
     }
 
     /// Completes the upload.
-    pub async fn finish(self) -> Result<Received, BlobError> {
-        self.writing.finish().await?;
-        let path = self.store.path(&self.key)?;
-        std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    pub async fn finish(mut self) -> Result<Received, BlobError> {
+        self.flush().await?;
+        self.file.sync().await?;
         Ok(Received {
             hash: BlobHash(self.hasher.finalize().into()),
             size: self.size,
             beginning: self.beginning,
-            key: self.key,
+            file: self.file,
         })
     }
+}
 
-    /// Cancels the upload.
-    pub async fn abort(self) {
-        // If it fails, a later start removes the file.
-        let _ = self.writing.abort().await;
+impl Received {
+    /// Drops the upload; its file is gone when this returns.
+    pub async fn discard(self) {
+        self.file.remove().await;
     }
 }
 
@@ -228,16 +228,4 @@ fn key(hash: BlobHash) -> Key {
 
 fn private_folder(path: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-fn clear_abandoned(folder: &Path) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let modified = entry.metadata()?.modified()?;
-        let age = SystemTime::now().duration_since(modified);
-        if age.is_ok_and(|age| age > ABANDONED) {
-            std::fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }

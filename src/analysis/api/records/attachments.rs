@@ -249,6 +249,9 @@ async fn taken(
     if body::coding(request.headers())?.is_some() {
         return Err(ApiError::EncodedFiles);
     }
+    // No file of the body is larger than all of it.
+    let size = request.headers().get(header::CONTENT_LENGTH);
+    let size = size.and_then(|value| value.to_str().ok()?.parse().ok());
     let read_ahead = ReadAhead::of(&request);
     let multipart = Multipart::from_request(read_ahead.bound(request), &()).await;
     let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
@@ -263,7 +266,7 @@ async fn taken(
         if taken.len() == services.records.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(services, target, field, &read_ahead).await?);
+        taken.push(file(services, target, Part { field, size }, &read_ahead).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
@@ -281,28 +284,27 @@ async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Re
     }
 }
 
+/// A part of the body, and the size of the body.
+struct Part<'b> {
+    field: Field<'b>,
+    size: Option<u64>,
+}
+
 async fn file(
     services: &Services,
     target: &UploadTarget,
-    mut field: Field<'_>,
+    Part { mut field, size }: Part<'_>,
     read_ahead: &ReadAhead,
 ) -> Result<Linked, ApiError> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let kind = field.content_type().map(str::to_owned);
-    let mut upload = services.records.begin_upload().await?;
-    let taken = loop {
-        match in_time(field.chunk()).await {
-            Ok(Some(bytes)) => {
-                read_ahead.taken();
-                if let Err(error) = services.records.write_upload(&mut upload, bytes).await {
-                    break Err(error);
-                }
-            }
-            Ok(None) => break Ok((name, kind)),
-            Err(error) => break Err(error),
-        }
-    };
-    services.records.finish_upload(target, upload, taken).await
+    let records = &services.records;
+    let mut upload = records.begin_upload(target, size).await?;
+    while let Some(bytes) = in_time(field.chunk()).await? {
+        read_ahead.taken();
+        records.write_upload(&mut upload, bytes).await?;
+    }
+    records.finish_upload(target, upload, name, kind).await
 }
 
 fn is_multipart(headers: &HeaderMap) -> bool {

@@ -62,6 +62,7 @@ fn settings() -> AnalysisSettings {
             waiting_files: 4,
             waiting_bytes: 1 << 20,
             waiting_for: std::time::Duration::from_secs(60),
+            uploading_bytes: 8 << 20,
         },
         limits: ApiLimits::default(),
         requests_per_second: None,

@@ -5,6 +5,9 @@ use crate::config::values::units::{self, DAY, Form, GIB, MIB};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Bytes of files that are being uploaded; one file of `max_bytes` where that is larger.
+const UPLOADING_BYTES: u64 = 256 * MIB;
+
 /// Where the bytes of attached files are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlobPlace {
@@ -32,6 +35,8 @@ pub struct AttachmentSettings {
     pub waiting_bytes: u64,
     /// How long they wait, default a day.
     pub waiting_for: Duration,
+    /// Bytes of files that are being uploaded, default 256 MiB.
+    pub uploading_bytes: u64,
 }
 
 /// The place of attached files: a path, or a bucket with a prefix.
@@ -75,13 +80,20 @@ pub(crate) fn attachments(r: &mut Reader<'_>, prefix: &str) -> AttachmentSetting
         &key("waiting_for"),
         &units::duration(Duration::from_secs(1)..=30 * DAY),
     );
+    let uploading_bytes = r.read(&key("uploading_bytes"), &units::size(MIB..=1 << 50));
     let settings = AttachmentSettings {
         max_bytes: max_bytes.unwrap_or(20 * MIB),
         max_files: max_files.unwrap_or(64),
         waiting_files: waiting_files.map_or(1_000, |files| files as u64),
         waiting_bytes: waiting_bytes.unwrap_or(GIB),
         waiting_for: waiting_for.unwrap_or(DAY),
+        uploading_bytes: uploading_bytes.unwrap_or(UPLOADING_BYTES.max(max_bytes.unwrap_or(0))),
     };
+    r.refuse_if(
+        &key("uploading_bytes"),
+        settings.uploading_bytes < settings.max_bytes,
+        "is smaller than attachments.max_bytes: a file of that size would have no room",
+    );
     r.refuse_if(
         &key("waiting_bytes"),
         settings.waiting_bytes < settings.max_bytes,
