@@ -4,6 +4,7 @@
 //! takes many transactions, so that it has an entry before it begins and another one when it is complete.
 //! Refused sign-ins are written by `people::refused_sign_ins`.
 
+use crate::analysis::access::Access;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::clock::now_ms;
@@ -126,11 +127,22 @@ impl Target {
 #[derive(Clone)]
 pub(super) struct AuditLog {
     store: Arc<dyn AuditStore>,
+    access: Arc<Access>,
 }
 
 impl AuditLog {
-    pub(super) fn new(store: Arc<dyn AuditStore>) -> Self {
-        Self { store }
+    pub(super) fn new(store: Arc<dyn AuditStore>, access: Arc<Access>) -> Self {
+        Self { store, access }
+    }
+
+    /// An action with an entry, by a caller that may be bound to an application: entries stay for good, so that the
+    /// application has a bounded number of them in each time.
+    ///
+    /// # Errors
+    /// [`ApiError::TooManyChanges`] before anything was changed.
+    pub(super) fn admit(&self, caller: &Caller, action: Action) -> Result<Action, ApiError> {
+        self.access.admit_change(caller)?;
+        Ok(action)
     }
 
     /// Writes the entry of an action that was just completed, in a transaction of its own.

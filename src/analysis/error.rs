@@ -176,6 +176,14 @@ pub enum ApiError {
         /// Whole seconds to wait.
         retry_after: u64,
     },
+    /// Too much was changed by those who are bound to one application.
+    #[error(
+        "too many changes of this application (limits.application_changes), nothing was changed: try again later"
+    )]
+    TooManyChanges {
+        /// Whole seconds to wait.
+        retry_after: u64,
+    },
     /// A batch has too many lines.
     #[error("the batch has more than {0} lines")]
     TooManyLines(usize),
@@ -209,8 +217,7 @@ pub enum ApiError {
     TooManyWaiting,
     /// Too many bytes of files are being uploaded.
     #[error(
-        "too many files are being uploaded (attachments.uploading_bytes, shared by access keys), nothing was recorded: \
-         try again"
+        "too many files are being uploaded (attachments.uploading_bytes), nothing was recorded: try again"
     )]
     UploadsFull,
     /// The path exists, the method does not.
@@ -265,7 +272,9 @@ impl ApiError {
             Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
-            Self::TooManyRequests { .. } | Self::TooManyWaiting => 429,
+            Self::TooManyRequests { .. } | Self::TooManyChanges { .. } | Self::TooManyWaiting => {
+                429
+            }
             Self::NotFound
             | Self::UnknownPath(_)
             | Self::ModelPath
@@ -285,7 +294,9 @@ impl ApiError {
     /// Whole seconds after which the same call may succeed (`Retry-After`).
     pub fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::TooManyRequests { retry_after, .. } | Self::TooManyChanges { retry_after } => {
+                Some(*retry_after)
+            }
             Self::TooManyWaiting => Some(WAITING_RETRY_AFTER),
             Self::StoreDown
             | Self::Busy(_)

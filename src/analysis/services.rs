@@ -1,9 +1,9 @@
 //! The services of the analysis server, built in one place; both front ends and the gateway of `monitor all`
 //! call them. Each service gets the store traits that it uses, not the whole store.
 
-use super::access::Access;
 use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
+use super::access::{Access, AccessLimits};
 use super::admin::{Admin, KeyLocks};
 use super::audit::AuditLog;
 use super::ingest::Ingest;
@@ -140,7 +140,14 @@ impl Shared {
         };
         let compilations = Compilations::new(settings.queue, remote.metrics().cloned());
         let analyzer = MessageAnalyzer::new(settings.services, models, remote, limits);
-        let access = Access::new(tokens.clone(), settings.requests_per_second);
+        let access = Access::new(
+            tokens.clone(),
+            AccessLimits {
+                requests_per_second: settings.requests_per_second,
+                application_changes: settings.limits.application_changes,
+            },
+        );
+        let access = Arc::new(access);
         let file_policies = Arc::new(FilePolicies::default());
         let applications =
             ApplicationCache::new(store.clone(), file_policies.clone(), compilations.clone());
@@ -149,11 +156,11 @@ impl Shared {
             reads: Arc::new(reads),
             applications: Arc::new(applications),
             file_policies,
-            audit: AuditLog::new(store.clone()),
+            audit: AuditLog::new(store.clone(), access.clone()),
             analyzer: Arc::new(analyzer),
             inline_rules: Arc::new(InlineRulesCache::new(compilations.clone())),
             compilations,
-            access: Arc::new(access),
+            access,
             tokens,
             store,
         })

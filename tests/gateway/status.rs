@@ -165,6 +165,7 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
         "store_reads",
         "stored_files",
         "uploads",
+        "changes",
         "api_memory",
         "api_connections",
     ] {
@@ -191,5 +192,6 @@ fn status_tells_what_is_held_who_waits_and_what_was_lost_to_shares() {
     assert_eq!(all["api_memory"]["limit_bytes"], 256 << 20);
     let none = json!({"bytes": 0, "limit_bytes": 256 << 20, "access_keys": 0});
     assert_eq!(all["uploads"], none);
+    assert_eq!(all["changes"], json!({"limit": 1_200, "refused": 0}));
     assert!(all["api_connections"]["limit"].as_i64() >= Some(1), "{all}");
 }

@@ -152,6 +152,11 @@ impl Caller {
         self.bound.is_some()
     }
 
+    /// The application that it is bound to.
+    pub(crate) fn bound_to(&self) -> Option<ApplicationId> {
+        self.bound
+    }
+
     /// Requires a caller that is bound to no application.
     pub(crate) fn must_be_unbound(&self) -> Result<(), ApiError> {
         match self.is_bound() {

@@ -10,23 +10,69 @@ pub(crate) use monitor_store::{Scope, Scopes};
 
 use crate::analysis::error::ApiError;
 use caller::Caller;
-use monitor_model::Secret;
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::TokenId;
 use rate_limit::RateLimit;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use token_cache::TokenCache;
+
+const SECOND: Duration = Duration::from_secs(1);
+/// The time of `limits.application_changes`.
+const CHANGES_WITHIN: Duration = Duration::from_secs(600);
 
 /// Turns an access token into a [`Caller`].
 pub struct Access {
     tokens: Arc<TokenCache>,
-    rate_limit: RateLimit,
+    /// None where requests are not limited.
+    requests: Option<Requests>,
+    changes: Changes,
+}
+
+/// The limit of changes by those who are bound to one application.
+struct Changes {
+    most: usize,
+    rate: RateLimit<ApplicationId>,
+    refused: AtomicU64,
+}
+
+/// The limit of changes, and how many were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChangeFigures {
+    pub(crate) most: usize,
+    pub(crate) refused: u64,
+}
+
+/// The limit of requests with one token.
+struct Requests {
+    per_second: usize,
+    rate: RateLimit<TokenId>,
+}
+
+/// The limits of a deployment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessLimits {
+    /// Requests of one token (`limits.requests_per_second`).
+    pub(crate) requests_per_second: Option<usize>,
+    /// Changes of one application within ten minutes (`limits.application_changes`).
+    pub(crate) application_changes: usize,
 }
 
 impl Access {
-    pub(crate) fn new(tokens: Arc<TokenCache>, requests_per_second: Option<usize>) -> Self {
+    pub(crate) fn new(tokens: Arc<TokenCache>, limits: AccessLimits) -> Self {
+        let requests = limits.requests_per_second.map(|per_second| Requests {
+            per_second,
+            rate: RateLimit::new(per_second, SECOND),
+        });
         Self {
             tokens,
-            rate_limit: RateLimit::new(requests_per_second),
+            requests,
+            changes: Changes {
+                most: limits.application_changes,
+                rate: RateLimit::new(limits.application_changes, CHANGES_WITHIN),
+                refused: AtomicU64::new(0),
+            },
         }
     }
 
@@ -49,9 +95,34 @@ impl Access {
 
     /// Counts one request against the rate limit of the caller's token.
     pub(crate) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
-        match caller.token_id {
-            Some(id) => self.rate_limit.take(id, Instant::now()),
-            None => Ok(()),
+        let (Some(id), Some(requests)) = (caller.token_id, &self.requests) else {
+            return Ok(());
+        };
+        let taken = requests.rate.take(id, Instant::now());
+        taken.map_err(|retry_after| ApiError::TooManyRequests {
+            limit: requests.per_second,
+            retry_after,
+        })
+    }
+
+    /// Counts one change, which has an entry in the audit log, by a caller that is bound to an application; all of them
+    /// together have one limit. Others have none.
+    pub(crate) fn admit_change(&self, caller: &Caller) -> Result<(), ApiError> {
+        let Some(application) = caller.bound_to() else {
+            return Ok(());
+        };
+        let taken = self.changes.rate.take(application, Instant::now());
+        taken.map_err(|retry_after| {
+            self.changes.refused.fetch_add(1, Ordering::Relaxed);
+            ApiError::TooManyChanges { retry_after }
+        })
+    }
+
+    /// What the limit of changes refused since the start.
+    pub(crate) fn change_figures(&self) -> ChangeFigures {
+        ChangeFigures {
+            most: self.changes.most,
+            refused: self.changes.refused.load(Ordering::Relaxed),
         }
     }
 }

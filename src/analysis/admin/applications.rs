@@ -303,6 +303,7 @@ impl Admin {
         if let (Some(version), Value::Object(details)) = (restored, &mut details) {
             details.insert("restored".to_owned(), version.into());
         }
+        let action = self.audit.admit(caller, action)?;
         let entry = action.entry(caller, Target::Application(base.id), details);
         let change = as_change(&base, &caller.name, self.keep_versions);
         let changed = self.applications.change_application(change, Some(entry));

@@ -109,7 +109,8 @@ impl Admin {
         let _alone = self.key_locks.lock(application).await?;
         self.must_have_room_for(&token, 0).await?;
         let value = new_value()?;
-        let entry = Action::TokenCreate.entry(caller, target(&token), described(&token));
+        let action = self.audit.admit(caller, Action::TokenCreate)?;
+        let entry = action.entry(caller, target(&token), described(&token));
         self.token_cache
             .add(&value, token.clone(), Some(entry))
             .await?;
@@ -188,7 +189,8 @@ impl Admin {
             "changed": changed(&token, &change),
             "expires_at_ms": change.expires_at_ms.unwrap_or(token.expires_at_ms),
         });
-        let entry = Action::TokenChange.entry(caller, target(&token), details);
+        let action = self.audit.admit(caller, Action::TokenChange)?;
+        let entry = action.entry(caller, target(&token), details);
         self.apply(id, change, entry).await
     }
 
@@ -205,6 +207,7 @@ impl Admin {
             revoked_at_ms: Some(now_ms()),
             ..TokenChange::default()
         };
+        // Never refused: there are no more of these than of tokens that were made.
         let entry = Action::TokenRevoke.entry(caller, target(&token), described(&token));
         self.apply(id, change, entry).await
     }
@@ -240,7 +243,8 @@ impl Admin {
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
         let ends = old.expires_at_ms.unwrap_or(i64::MAX).min(grace_ends);
         let details = json!({"new_token_id": new.id.0, "old_expires_at_ms": ends});
-        let entry = Action::TokenRotate.entry(caller, target(&old), details);
+        let action = self.audit.admit(caller, Action::TokenRotate)?;
+        let entry = action.entry(caller, target(&old), details);
         let value = new_value()?;
         let rotation = TokenRotation {
             old: id,

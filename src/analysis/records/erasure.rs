@@ -54,7 +54,8 @@ impl Records {
     /// Ends the refusal of an erased user's records. What was erased stays erased.
     pub(crate) async fn readmit(&self, caller: &Caller, tombstone: Uuid) -> Result<bool, ApiError> {
         let target = Target::Tombstone(tombstone, None);
-        let entry = Action::RecordsReadmit.entry(caller, target, json!({}));
+        let action = self.audit.admit(caller, Action::RecordsReadmit)?;
+        let entry = action.entry(caller, target, json!({}));
         let removed = self.tombstones.remove_tombstone(tombstone, Some(entry));
         Ok(removed.await?)
     }
@@ -75,6 +76,7 @@ impl Records {
             let target = Target::Tombstone(erasure.id, erasure.application_id);
             Action::RecordsErase.entry(caller, target, details)
         };
+        self.audit.admit(caller, Action::RecordsErase)?;
         let begun = entry(&erasure, json!({"incomplete": true}));
         // The tombstone first, so that no record is added behind the steps.
         erasure.id = self.tombstones.add_tombstone(&erasure, Some(begun)).await?;

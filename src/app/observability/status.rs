@@ -108,6 +108,7 @@ impl Overview {
             "store_reads": self.services.as_ref().map(|services| turns(services.records.read_figures())),
             "stored_files": self.services.as_ref().map(|services| turns(services.records.file_figures())),
             "uploads": self.services.as_ref().map(|services| uploads(services)),
+            "changes": self.services.as_ref().map(|services| changes(services)),
             "api_memory": self.api_activity.memory_figures().map(memory),
             "api_connections": self.services.as_ref().map(|_| connections(self.api_activity.limit())),
             "store": store.as_ref().map(store_page),
@@ -156,6 +157,12 @@ fn uploads(services: &Services) -> Value {
         "limit_bytes": figures.limit_bytes,
         "access_keys": figures.holders,
     })
+}
+
+/// Changes by those who are bound to an application.
+fn changes(services: &Services) -> Value {
+    let figures = services.access.change_figures();
+    json!({"limit": figures.most, "refused": figures.refused})
 }
 
 /// What requests and answers hold, and the most that one client holds of it.

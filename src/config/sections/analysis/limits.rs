@@ -20,6 +20,8 @@ pub struct ApiLimits {
     pub client_connections: usize,
     /// Valid access keys that are bound to one application.
     pub application_keys: usize,
+    /// Changes within ten minutes by those who are bound to one application.
+    pub application_changes: usize,
     /// Earlier versions of one application that are kept.
     pub application_versions: usize,
     /// Bytes of them together.
@@ -36,6 +38,7 @@ impl Default for ApiLimits {
             client_bytes: 32 * MIB,
             client_connections: 512,
             application_keys: 1_000,
+            application_changes: 1_200,
             application_versions: 1_000,
             application_version_bytes: 64 * MIB,
         }
@@ -62,6 +65,8 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
     let client_connections = r.read(&key("client_connections"), &connections);
     let keys = units::count(1..=100_000);
     let application_keys = r.read(&key("application_keys"), &keys);
+    let changes = units::count(1..=1_000_000);
+    let application_changes = r.read(&key("application_changes"), &changes);
     let versions = units::count(1..=100_000);
     let application_versions = r.read(&key("application_versions"), &versions);
     let version_bytes = units::size(64 * KIB..=1_024 * GIB);
@@ -80,6 +85,7 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits
         client_bytes,
         client_connections: client_connections.unwrap_or(default.client_connections),
         application_keys: application_keys.unwrap_or(default.application_keys),
+        application_changes: application_changes.unwrap_or(default.application_changes),
         application_versions: application_versions.unwrap_or(default.application_versions),
         application_version_bytes: application_version_bytes
             .unwrap_or(default.application_version_bytes),
