@@ -4,9 +4,11 @@ use crate::hold_back::{CARD, CLOSED, ON, raw, text_of};
 use crate::stream_blocks::events;
 use crate::sync::{PHRASE, blocked, chat, sync};
 use serde_json::json;
+use support::PATIENCE;
 use support::backend::Backend;
 use support::request::{HELLO, HELLO_STREAM};
-use support::upstream::{DONE, Upstream, delta, json as answer_of, sse};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, Upstream, delta, json as answer_of, sse};
 
 const CHECKED: &str = ", replace_response: true";
 const UNREADABLE: &str = r#"monitor_unchecked_total{reason="unreadable"}"#;
@@ -306,5 +308,30 @@ fn contract_41_one_choice_is_one_text_however_its_index_is_written() {
             answer.text()
         );
         assert!(!answer.text().contains("7773"));
+    }
+}
+
+#[test]
+fn contract_7_a_head_of_an_answer_over_64_kib_is_refused_also_before_its_end() {
+    let head = |bytes: usize, end: &str| {
+        let long = "a".repeat(bytes);
+        let length = ANSWER.len();
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nX-Long: {long}{end}")
+    };
+    for (bytes, end, status) in [
+        (60_000, "\r\n\r\n", 200),
+        (70_000, "\r\n\r\n", 502),
+        (200_000, "", 502),
+    ] {
+        let sent = format!("{}{ANSWER}", head(bytes, end));
+        // Where the head has no end, nothing more comes.
+        let upstream = Upstream::scripted(move |peer| {
+            if peer.read_request().is_some() {
+                peer.send(&sent);
+                peer.closed_within(PATIENCE);
+            }
+        });
+        let stack = Stack::gateway().upstream(&upstream).start();
+        assert_eq!(stack.call(&chat(HELLO)).status(), status, "{bytes}");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 use support::backend::{Backend, Call};
+use support::http::Conn;
 use support::request::{CHAT, HELLO, HELLO_STREAM, Request};
 use support::stack::Stack;
 use support::upstream::{Feed, SSE_HEAD, Upstream, delta};
@@ -83,6 +84,72 @@ fn a_client_that_leaves_in_mid_stream_ends_the_upstream_call_and_the_partial_tex
     support::eventually("the call is counted as left by its client", || {
         (world.stack.metric(series) == 1.0).then_some(())
     });
+}
+
+#[test]
+fn a_client_that_leaves_with_bytes_behind_its_request_ends_the_upstream_call() {
+    // CONTRACT 21: at any phase, whatever the client has sent ahead.
+    let next = Request::chat(HELLO).bytes();
+    for behind in [b"\n".as_slice(), b"\r\n\r\n", b"GET /v1/mo", &next] {
+        for at_once in [true, false] {
+            let world = world();
+            let mut request = Request::chat(HELLO_STREAM).bytes();
+            if at_once {
+                request.extend_from_slice(behind);
+            }
+            let mut conn = Conn::open(world.stack.gateway_addr);
+            conn.send(&request);
+            world.upstream.await_heads(1);
+            if !at_once {
+                conn.send(behind);
+            }
+            drop(conn);
+            let behind = String::from_utf8_lossy(behind);
+            assert!(world.feed.closed_within(SOON).is_some(), "{behind:?}");
+            only_post(&world.backend);
+        }
+    }
+}
+
+#[test]
+fn what_a_client_sends_ahead_during_an_answer_is_served_behind_it() {
+    // More than what is kept of it, and in parts.
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.start();
+    let next = Request::chat(HELLO).header("X-Long", &"a".repeat(5_000));
+    let mut conn = Conn::open(stack.gateway_addr);
+    let count = 12;
+    for _ in 0..count {
+        let (one, other) = (next.bytes(), next.bytes());
+        let (first, rest) = one.split_at(700);
+        conn.send(first);
+        conn.send(rest);
+        conn.send(&other);
+    }
+    for _ in 0..2 * count {
+        assert_eq!(conn.response().status(), 200);
+    }
+}
+
+#[test]
+fn a_head_that_begins_behind_a_call_and_goes_on_no_more_is_timed() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let limits = "limits: {header_timeout: 1s, idle_timeout: 300s}";
+    let stack = stack.yaml(limits).start();
+    for path in [CHAT, "/v1/models"] {
+        let request = match path {
+            CHAT => Request::chat(HELLO),
+            path => Request::get(path),
+        };
+        let mut conn = Conn::open(stack.gateway_addr);
+        let mut bytes = request.bytes();
+        bytes.extend_from_slice(b"POST /v1/chat/comp");
+        conn.send(&bytes);
+        assert_eq!(conn.response().status(), 200, "{path}");
+        assert!(conn.is_closed(), "{path}");
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl BodyReader<'_> {
     /// access key, who may have many connections for little.
     async fn connection_buffer(&self, arrived: usize) -> Result<MemoryReservation, CallError> {
         let holder = self.reservation.holder();
-        let mut buffer = MemoryReservation::of_body(&self.snapshot.memory, holder);
+        let mut buffer = MemoryReservation::of_connection(&self.snapshot.memory, holder);
         let rest = match self.session.get_header(TRANSFER_ENCODING) {
             Some(_) => ARRIVES_IN,
             None => announced(self.session).saturating_sub(arrived),

@@ -86,6 +86,19 @@ impl ClientGuard {
         }
     }
 
+    /// HTTP/1.1: whether the whole request was read, so far as it is known where it ends.
+    pub(super) fn has_ended(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).has_ended(),
+            Protocol::Http2(_) => false,
+        }
+    }
+
+    /// HTTP/1.1: the head begins with bytes that pingora had read already.
+    pub(super) fn has_begun_head(&mut self) {
+        self.deadline.start();
+    }
+
     /// HTTP/1.1: counts the memory of the head for the client that a proxy names.
     ///
     /// # Errors

@@ -24,6 +24,8 @@ pub(crate) struct GuardedStream {
     prefix: BytesMut,
     /// The prefix was collected: the guard has seen it.
     is_collected: bool,
+    /// What came behind a request while it was answered; the guard has not seen it.
+    behind: BytesMut,
     /// There was no memory for the head.
     refused: Option<RefusedHead>,
     guard: Option<ClientGuard>,
@@ -32,6 +34,8 @@ pub(crate) struct GuardedStream {
 
 /// Bytes of a long head that are read at a time.
 const READ_AHEAD: usize = 4 << 10;
+/// Bytes behind a request that are read while it is answered: a client that leaves is noticed behind them.
+const WATCHED: usize = 16 << 10;
 
 impl GuardedStream {
     /// Wraps a client's connection; `prefix` is read before `inner`.
@@ -39,6 +43,7 @@ impl GuardedStream {
         Self {
             prefix,
             is_collected: false,
+            behind: BytesMut::new(),
             refused: None,
             guard: Some(guard),
             inner,
@@ -50,12 +55,15 @@ impl GuardedStream {
         stream.as_any().downcast_ref::<Self>()?.guard.as_ref()
     }
 
-    /// Prepares a kept client connection for its next request.
-    pub(crate) fn for_next_request(stream: Stream) -> Stream {
+    /// Prepares a kept client connection for its next request, whose head has begun or not.
+    pub(crate) fn for_next_request(stream: Stream, has_begun: bool) -> Stream {
         match Self::downcast(stream) {
             Ok(mut wrapped) => {
                 if let Some(guard) = &mut wrapped.guard {
                     guard.start_head();
+                    if has_begun {
+                        guard.has_begun_head();
+                    }
                 }
                 wrapped
             }
@@ -99,16 +107,6 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads from the prefix, which is freed when it is empty.
-    fn read_prefix(&mut self, buf: &mut ReadBuf<'_>) {
-        let n = self.prefix.len().min(buf.remaining());
-        buf.put_slice(&self.prefix[..n]);
-        self.prefix.advance(n);
-        if self.prefix.is_empty() {
-            self.prefix = BytesMut::new();
-        }
-    }
-
     /// Reads what the guard allows.
     fn poll_guarded(
         &mut self,
@@ -116,25 +114,46 @@ impl GuardedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let collects = self.guard.as_mut().is_some_and(ClientGuard::collects);
-        if collects && !self.is_collected {
+        if collects && !self.is_collected && self.behind.is_empty() {
             ready!(self.poll_collect(cx))?;
         }
         if self.is_collected {
-            self.read_prefix(buf);
+            take(&mut self.prefix, buf);
             self.is_collected = !self.prefix.is_empty();
             return Poll::Ready(Ok(()));
         }
+        if self.guard.as_mut().is_some_and(ClientGuard::has_ended) {
+            return self.poll_end(cx);
+        }
         let before = buf.filled().len();
-        let read = if self.prefix.is_empty() {
-            Pin::new(&mut self.inner).poll_read(cx, buf)
-        } else {
-            self.read_prefix(buf);
+        let read = if !self.prefix.is_empty() {
+            take(&mut self.prefix, buf);
             Poll::Ready(Ok(()))
+        } else if !self.behind.is_empty() {
+            take(&mut self.behind, buf);
+            Poll::Ready(Ok(()))
+        } else {
+            Pin::new(&mut self.inner).poll_read(cx, buf)
         };
         match &mut self.guard {
             None => read,
             Some(guard) => guard.check(cx, read, &buf.filled()[before..]),
         }
+    }
+
+    /// Ready once the client has left or sends no more. What it sends behind its request is kept for the next one:
+    /// pingora would take the first of it and look no further.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.behind.len() < WATCHED {
+            let mut bytes = [0; 512];
+            let mut read = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.inner).poll_read(cx, &mut read))?;
+            if read.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            self.behind.extend_from_slice(read.filled());
+        }
+        Poll::Pending
     }
 
     /// Reports what was written to a client to its guard.
@@ -143,6 +162,16 @@ impl GuardedStream {
             guard.add_sent(*bytes);
         }
         written
+    }
+}
+
+/// Reads from bytes, which are freed when there are none left.
+fn take(bytes: &mut BytesMut, buf: &mut ReadBuf<'_>) {
+    let n = bytes.len().min(buf.remaining());
+    buf.put_slice(&bytes[..n]);
+    bytes.advance(n);
+    if bytes.is_empty() {
+        *bytes = BytesMut::new();
     }
 }
 

@@ -143,6 +143,15 @@ impl Http1State {
         self.length == Some(self.read)
     }
 
+    /// Whether the whole request was read, so far as it is known where it ends.
+    pub(super) fn has_ended(&self) -> bool {
+        match &self.phase {
+            Phase::Head => false,
+            Phase::Chunks(chunks) => *chunks == ChunkParser::Done,
+            Phase::Rest => self.length.is_some_and(|length| self.read >= length),
+        }
+    }
+
     /// Ends the head that pingora has parsed, and follows its body from here on when it is chunked.
     ///
     /// A second space before the version makes it malformed (RFC 9112 3): pingora takes it for a part of the

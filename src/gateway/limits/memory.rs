@@ -203,7 +203,8 @@ impl MemoryBudget {
             self.ask_holder(asking.holder);
         }
         let is_large = is_large?;
-        let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
+        let of_all = asking.of_all(bytes);
+        let more = |used: i64| used.checked_add(of_all).filter(|sum| *sum <= limit);
         let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
         let taken = self.used.fetch_update(set, read, more);
         if (taken.is_err() || self.is_short()) && self.requests.pass().is_some() {
@@ -215,7 +216,7 @@ impl MemoryBudget {
         if is_large {
             own.large = asking.bytes.saturating_add(bytes);
         }
-        self.measure(bytes);
+        self.measure(of_all);
         Ok(is_large)
     }
 
@@ -263,8 +264,9 @@ impl MemoryBudget {
 
     fn release(&self, from: Asking, bytes: i64) {
         self.change(from.holder, |own| own.give(from, bytes));
-        self.used.fetch_sub(bytes, Ordering::SeqCst);
-        self.measure(-bytes);
+        let of_all = from.of_all(bytes);
+        self.used.fetch_sub(of_all, Ordering::SeqCst);
+        self.measure(-of_all);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
         }

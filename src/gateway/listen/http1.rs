@@ -55,7 +55,8 @@ impl Http1Connection<'_> {
         session.set_pipelining_enabled(true);
         let mut next = self.request(session, Ahead::Bytes(first)).await;
         while let Some(kept) = next {
-            let mut stream = GuardedStream::for_next_request(kept.stream);
+            let has_begun = !matches!(kept.ahead, Ahead::Nothing);
+            let mut stream = GuardedStream::for_next_request(kept.stream, has_begun);
             let ahead = match kept.ahead {
                 Ahead::Nothing => match self.next_bytes(&mut stream).await {
                     Some(bytes) => Ahead::Bytes(bytes),

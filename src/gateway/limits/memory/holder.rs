@@ -31,6 +31,15 @@ pub(super) struct Asking {
     pub(super) is_large: bool,
     /// It gets nothing while a check of its access key waits.
     pub(super) gives_way: bool,
+    /// It counts in the part of its address alone, and not in the memory of all calls.
+    pub(super) is_beside: bool,
+}
+
+impl Asking {
+    /// What so many of its bytes count for in the memory of all calls.
+    pub(super) fn of_all(self, bytes: i64) -> i64 {
+        if self.is_beside { 0 } else { bytes }
+    }
 }
 
 impl Holder {

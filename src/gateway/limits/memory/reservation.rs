@@ -23,6 +23,8 @@ pub(crate) struct MemoryReservation {
     is_large: bool,
     /// It gets nothing while a check of its access key waits.
     gives_way: bool,
+    /// It counts in the part of its address alone.
+    is_beside: bool,
 }
 
 impl MemoryReservation {
@@ -34,6 +36,7 @@ impl MemoryReservation {
             bytes: 0,
             is_large: false,
             gives_way: false,
+            is_beside: false,
         }
     }
 
@@ -42,6 +45,13 @@ impl MemoryReservation {
     pub(crate) fn of_body(budget: &Arc<MemoryBudget>, holder: u64) -> Self {
         let mut reservation = Self::new(budget, holder);
         reservation.gives_way = true;
+        reservation
+    }
+
+    /// Of a connection's buffer: it counts in the part of its address alone, as none of it can move to a file.
+    pub(crate) fn of_connection(budget: &Arc<MemoryBudget>, holder: u64) -> Self {
+        let mut reservation = Self::new(budget, holder);
+        reservation.is_beside = true;
         reservation
     }
 
@@ -66,6 +76,7 @@ impl MemoryReservation {
             bytes: self.bytes,
             is_large: self.is_large,
             gives_way: self.gives_way,
+            is_beside: self.is_beside,
         }
     }
 

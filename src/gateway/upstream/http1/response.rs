@@ -12,8 +12,8 @@ use pingora_http::{ResponseHeader, header_value_from_raw};
 use std::mem::MaybeUninit;
 
 const MOST_HEADERS: usize = 256;
-/// The most bytes of a head.
-const LONGEST: usize = 1 << 20;
+/// The most bytes of a head, which count in no limit while it arrives.
+const LONGEST: usize = 64 << 10;
 
 /// Takes the head at the beginning of `read` off it; None while it is incomplete. Its end is not within the first `seen`
 /// bytes, which were read before.
@@ -21,13 +21,18 @@ const LONGEST: usize = 1 << 20;
 /// # Errors
 /// Where it is no head, or too long.
 pub(super) fn take_head(read: &mut BytesMut, seen: usize) -> Result<Option<Box<ResponseHeader>>> {
-    if read.len() > LONGEST {
-        return Err(invalid("the response head is too long"));
-    }
+    let too_long = || Err(invalid("the response head is longer than 64 KiB"));
     if !has_empty_line(&read[seen.saturating_sub(3)..]) {
-        return Ok(None);
+        return if read.len() > LONGEST {
+            too_long()
+        } else {
+            Ok(None)
+        };
     }
     let (header, length) = parse(read)?;
+    if length > LONGEST {
+        return too_long();
+    }
     read.advance(length);
     Ok(Some(Box::new(header)))
 }
