@@ -3,7 +3,7 @@
 
 use super::frames::reader::{FrameReader, NextFrame};
 use super::segment::{self, SegmentId};
-use super::segment_index::{SegmentEntry, SegmentIndex};
+use super::segment_index::{KnownRecords, SegmentEntry, SegmentIndex};
 use super::state::shares::Share;
 use crate::observe::DropReason;
 use rustix::io::Errno;
@@ -42,8 +42,7 @@ pub(super) struct Evicted {
 
 /// What is known of a segment that was dropped before it had been read to its end.
 pub(super) struct UnreadSegment {
-    /// Its records that are acknowledged, or in memory.
-    pub(super) known: u64,
+    pub(super) known: KnownRecords,
     pub(super) reason: DropReason,
 }
 
@@ -58,7 +57,10 @@ impl Evicted {
         };
         let lost = match count_frames(&segment::path(folder, self.segment)) {
             // More are known than are left in a file without its end.
-            Ok((frames, is_whole)) => frames.saturating_sub(unread.known).max((!is_whole).into()),
+            Ok((frames, is_whole)) => {
+                let known = unread.known.among(frames);
+                frames.saturating_sub(known).max((!is_whole).into())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) if are_too_many_open(&error) => return Err(error),
             // It cannot be told how many they are: it is one at least.

@@ -122,7 +122,7 @@ impl ArrivalTimes {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct BitSet {
     words: Vec<u64>,
     count: u32,
@@ -158,6 +158,22 @@ impl BitSet {
     fn contains(&self, bit: u32) -> bool {
         let word = self.words.get(bit as usize / 64);
         word.is_some_and(|word| word & (1 << (bit % 64)) != 0)
+    }
+}
+
+/// The records of a segment that are acknowledged, or in memory.
+pub(super) struct KnownRecords {
+    acked: BitSet,
+    in_flight: u32,
+}
+
+impl KnownRecords {
+    /// How many of the first `frames` frames they are. Where the end of a segment is damaged, more may be acknowledged
+    /// than it ever had.
+    pub(super) fn among(&self, frames: u64) -> u64 {
+        let mut acked = self.acked.clone();
+        acked.truncate(u32::try_from(frames).unwrap_or(u32::MAX));
+        u64::from(acked.count) + u64::from(self.in_flight)
     }
 }
 
@@ -197,10 +213,17 @@ impl SegmentEntry {
         self.unacked().saturating_sub(u64::from(self.in_flight))
     }
 
-    /// For a segment that has not been read to its end: the records known to be acknowledged or in
-    /// memory. None once the segment is sealed.
-    pub(super) fn known_if_unread(&self) -> Option<u64> {
-        (!self.sealed).then(|| u64::from(self.acked.count) + u64::from(self.in_flight))
+    /// Whether the segment has not been read to its end.
+    pub(super) fn is_unread(&self) -> bool {
+        !self.sealed
+    }
+
+    /// The records that are known to be acknowledged or in memory.
+    pub(super) fn known(&self) -> KnownRecords {
+        KnownRecords {
+            acked: self.acked.clone(),
+            in_flight: self.in_flight,
+        }
     }
 
     fn is_settled(&self) -> bool {

@@ -62,7 +62,7 @@ impl ReadTurns {
     /// As [`ReadTurns::read`], of one row by its key, over the connections of the look-ups.
     ///
     /// # Errors
-    /// The same.
+    /// As [`ReadTurns::read`].
     pub(crate) async fn look_up<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -85,8 +85,7 @@ impl ReadTurns {
     }
 }
 
-/// The read goes on when the request is dropped: the database would finish it all the same, and the turn counts for as
-/// long.
+/// The read goes on when the request is dropped, and its turn counts as long: the database finishes it all the same.
 async fn in_turn<T: Send + 'static>(
     turns: &Arc<Turns>,
     caller: &Caller,

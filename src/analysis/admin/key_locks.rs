@@ -25,8 +25,7 @@ impl KeyLocks {
         }
     }
 
-    /// Held while the keys of an application are counted and changed; None for keys of no application, which have no
-    /// bound.
+    /// Held while the keys of an application are counted and changed; None for the others, which have no bound.
     ///
     /// # Errors
     /// [`ApiError::ReadsBusy`] where others hold it for too long.

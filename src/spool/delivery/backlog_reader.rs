@@ -60,8 +60,7 @@ impl BacklogReader {
         }
     }
 
-    /// Enqueues records for delivery as long as delivery has room. `readable` gives the bytes of a segment that are on
-    /// disk.
+    /// Enqueues records for delivery as long as delivery has room. `readable` tells how much of a segment is synced.
     pub(crate) fn read_back(&mut self, readable: impl Fn(SegmentId) -> u64) -> BacklogStatus {
         loop {
             let Some(start) = self.core.lock().next_to_read() else {

@@ -190,7 +190,7 @@ impl SegmentLog {
     pub(super) fn skip_damaged_end(&mut self, from: RecordPosition) -> u64 {
         let entry = self.index.get(from.segment);
         let known = entry.map_or(0, |entry| entry.records());
-        let is_unread = entry.is_some_and(|entry| entry.known_if_unread().is_some());
+        let is_unread = entry.is_some_and(|entry| entry.is_unread());
         // A segment of an earlier process does not tell how many records it had: it was one at least that the backend
         // has not acknowledged.
         let is_owed = |ordinal: &u32| {
@@ -303,7 +303,8 @@ impl SegmentLog {
         let Some(entry) = self.index.get(segment) else {
             return 0;
         };
-        let (lost, known) = (entry.lost_if_dropped(), entry.known_if_unread());
+        let lost = entry.lost_if_dropped();
+        let known = entry.is_unread().then(|| entry.known());
         self.only_in_memory += entry.in_flight();
         #[cfg(test)]
         witness::gives_up_from(RecordPosition {

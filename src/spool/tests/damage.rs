@@ -7,7 +7,7 @@ use crate::spool::disk::simulated;
 use crate::spool::eviction::{Dropped, Evicted, UnreadSegment};
 use crate::spool::frames::format::HEADER;
 use crate::spool::frames::tests::{append_to, segment_of};
-use crate::spool::segment_index::RecordPosition;
+use crate::spool::segment_index::{RecordPosition, SegmentFile, SegmentIndex};
 
 /// A folder with a segment that holds the prompts of so many exchanges.
 pub(super) async fn left_behind(exchanges: u128) -> Folder {
@@ -331,8 +331,15 @@ async fn contract_23_a_segment_that_is_dropped_without_its_end_counts_one_record
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0);
     std::fs::write(&first, bytes).unwrap();
+    let mut index = SegmentIndex::default();
+    let file = SegmentFile {
+        bytes: 0,
+        begun_ms: 0,
+        last_ms: 0,
+    };
+    index.add_recovered(1, file, &[0, 1, 2, 3]);
     let unread = UnreadSegment {
-        known: 4,
+        known: index.get(1).unwrap().known(),
         reason: DropReason::Full,
     };
     let evicted = Evicted {

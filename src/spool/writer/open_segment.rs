@@ -29,8 +29,7 @@ impl OpenSegment {
         })
     }
 
-    /// Appends frames, and gives where they end. What is left of them if that fails reads as a torn end until they are
-    /// written again.
+    /// Appends frames, and gives where they end. After a failure, what is left of them reads as a torn end.
     pub(super) fn append(&mut self, frames: &[u8]) -> io::Result<u64> {
         if self.file.about()?.bytes != self.written {
             self.file.set_length(self.written)?;

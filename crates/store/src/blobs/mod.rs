@@ -122,8 +122,7 @@ impl BlobStore {
         })
     }
 
-    /// Stores an upload under its hash, even if there is one already; durable when this returns. It can be
-    /// stored again.
+    /// Stores an upload under its hash, even if there is one already; durable when this returns. Once more is no error.
     pub async fn keep(&self, received: &Received) -> Result<(), BlobError> {
         let key = key(received.hash);
         let incoming = Key::from_iter([INCOMING, received.file.name()]);
