@@ -366,6 +366,15 @@ label!(
     }
 );
 label!(
+    /// `outcome` label of records that came under the id of a stored one with another text.
+    ReusedId {
+        /// Stored under an id of its own: a gateway's record with a number, a part of a tool call.
+        StoredApart => "stored_apart",
+        /// Checked and not stored: a message without a number.
+        NotStored => "not_stored",
+    }
+);
+label!(
     /// `reason` label of failures of the store.
     StoreFault {
         /// It does not answer, is too busy, or cannot be written.

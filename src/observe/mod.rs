@@ -19,9 +19,9 @@ pub(crate) use labels::Label;
 pub use labels::{
     AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, DropReason, EndReason, Exhausted,
     FailoverReason, IncompleteReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel,
-    RemoteOutcome, RemovalCause, RouteLabel, StoreFault, StreamHandling, TelemetryOutcome,
-    TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult,
-    VerdictType,
+    RemoteOutcome, RemovalCause, ReusedId, RouteLabel, StoreFault, StreamHandling,
+    TelemetryOutcome, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason,
+    UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AnalysisMetrics, CallTimes, LimitMetrics, Metrics, OutputMetrics, PoolUse, RemoteMetrics,

@@ -49,9 +49,11 @@ fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
         before["arguments"]["request_id"]
     );
     assert_eq!(after["result"]["dataclean"]["types"][0]["count"], 2);
-    let again = call_tool(&stack, body(json!("other"), json!("other")));
+    let result = json!({"sent": ["b@example.org", "c@example.org"]});
+    let again = call_tool(&stack, body(json!(input), result));
     assert_eq!(
-        again["result"], after["result"],
+        (&again["arguments"], &again["result"]),
+        (&after["arguments"], &after["result"]),
         "a repeat is no second record"
     );
 
@@ -219,12 +221,46 @@ fn contract_48_another_text_under_a_stored_id_has_a_verdict_of_its_own() {
             "additional_parameters": {"request_id": "y"}});
         post(&stack, "/process_request/", &body).json()
     };
-    let (first, other) = (message("hello"), message("anna@example.org"));
-    assert_eq!(other["dataclean"]["flagged"], true, "{other}");
-    assert_eq!(other["request_id"], first["request_id"]);
-    let warning = other["warnings"][0]["message"].as_str().unwrap();
-    assert!(warning.contains("an id of its own"), "{warning}");
-    assert_eq!(message("hello")["request_id"], first["request_id"]);
+    let first = message("hello");
+    for (text, is_flagged) in [("anna@example.org", true), ("a harmless text", false)] {
+        let other = message(text);
+        assert_eq!(other["dataclean"]["flagged"], is_flagged, "{other}");
+        assert_eq!(other["request_id"], first["request_id"]);
+        let warning = other["warnings"][0]["message"].as_str().unwrap();
+        assert!(warning.contains("checked and not stored"), "{warning}");
+    }
+    assert_eq!(message("hello"), first);
+}
+
+#[test]
+fn contract_48_a_harmless_text_under_a_tool_calls_id_hides_no_other_one() {
+    let stack = Stack::all().start();
+    for keeps_original in [true, false] {
+        let id = blocking(&stack, keeps_original);
+        let tool = |text: &str| {
+            let body = json!({"application_id": id, "tool_name": "send_mail", "tool_call_id": "c1",
+                "tool_input": text, "tool_result": text,
+                "additional_parameters": {"request_id": "x"}});
+            call_tool(&stack, body)
+        };
+        let texts = ["to anna@example.org", "to the list", "to nobody"];
+        let told = texts.map(&tool);
+        for (told, text) in told.iter().zip(texts) {
+            let again = tool(text);
+            for part in ["arguments", "result"] {
+                assert_eq!(again[part], told[part], "stored once");
+                let stored = record(&stack, &told[part]["request_id"]);
+                assert_eq!(stored["answer"]["warnings"], told[part]["warnings"]);
+                let has_mark = told[part]["warnings"][0]["message"]
+                    .as_str()
+                    .is_some_and(|text| text.contains("stored beside it"));
+                assert_eq!(has_mark, text != texts[0], "{told}");
+            }
+        }
+        assert_eq!(records(&stack, &format!("application_id={id}")).len(), 6);
+    }
+    let apart = r#"monitor_reused_ids_total{outcome="stored_apart"}"#;
+    assert_eq!(stack.metric(apart), 8.0);
 }
 
 #[test]

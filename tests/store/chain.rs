@@ -1,10 +1,12 @@
 //! Sequence numbers of gateways as a store keeps them (CONTRACT 5).
 
-use monitor_model::{ChainHash, Span};
+use monitor_model::{Chain, ChainHash, Span};
 use monitor_store::{
-    ChainEntry, ChainFilter, ChainState, Erasure, NewRecord, RetentionLimits, StoreError,
+    ChainEntry, ChainFilter, ChainState, Erasure, Insertion, NewRecord, RetentionLimits,
+    STORED_APART, StoreError,
 };
-use support::bed::{Bed, DAY_MS, MORNING_MS};
+use serde_json::json;
+use support::bed::{Bed, DAY_MS, MORNING_MS, answer, everything as all_records};
 use uuid::Uuid;
 
 fn hash(number: u64) -> ChainHash {
@@ -135,6 +137,136 @@ pub(crate) async fn a_record_that_is_there_under_another_number_is_not_missing(b
     assert_eq!((spans(&seen[0]), seen[0].count), (vec![(1, 3)], 3));
     assert_eq!((seen[0].stubs, seen[0].repeats), (2, 0));
     assert_eq!(seen[0].vanished, []);
+}
+
+/// With another text than that of every other record, and an answer of its own.
+fn saying(record: NewRecord, text: Option<&str>) -> NewRecord {
+    let mut answer = answer();
+    answer.dataclean.cleaned_text = text.map(Into::into);
+    NewRecord { answer, ..record }
+}
+
+/// As a gateway sends it: with its number among the parameters.
+fn as_sent(mut record: NewRecord) -> NewRecord {
+    let entry = record.chain.unwrap();
+    let chain = Chain {
+        gateway: entry.gateway,
+        sequence: entry.sequence,
+        previous: entry.previous,
+        after: None,
+    };
+    let parameters = &mut record.additional_parameters;
+    parameters.insert("chain".to_owned(), json!(chain));
+    record
+}
+
+pub(crate) async fn a_numbered_record_under_a_taken_id_is_stored_beside_it_and_once(bed: &Bed) {
+    // Where no text is kept, nothing tells that two records are one.
+    let texts = [
+        (Some("mine"), Some("theirs")),
+        (None, Some("x")),
+        (None, None),
+    ];
+    for (number, (mine, theirs)) in (1..).zip(texts) {
+        let exchange = bed.exchange(&format!("1-{number}"));
+        let first = saying(exchange.clone(), theirs);
+        assert!(matches!(
+            bed.store.insert_new(first.clone()).await.unwrap(),
+            Insertion::New
+        ));
+        let own = saying(numbered(bed, 1, number), mine);
+        let stored = bed.store.insert_new(own.clone()).await.unwrap();
+        let Insertion::Apart(warning) = stored else {
+            panic!("{number}: {stored:?}");
+        };
+        assert_eq!(warning.message, STORED_APART);
+        let again = bed.store.insert(saying(own.clone(), mine)).await.unwrap();
+        assert_eq!(again.request_id, own.answer.request_id, "sent again");
+        assert_eq!(again.warnings, [warning]);
+        let record = bed.store.record(own.answer.request_id).await.unwrap();
+        let record = record.unwrap();
+        assert_eq!(record.answer.warnings, again.warnings);
+        let id = record.summary.exchange_id.unwrap();
+        assert!(id.starts_with(&format!("1-{number}#")), "{id}");
+        let late = bed.store.insert_new(saying(exchange, Some("late"))).await;
+        let Insertion::Earlier(earlier) = late.unwrap() else {
+            panic!("a message without a number is not stored beside another");
+        };
+        assert_eq!(earlier.answer.request_id, first.answer.request_id);
+        assert_eq!(earlier.has_other_text, theirs.is_some());
+    }
+    let other = NewRecord {
+        exchange_id: Some("1-1".to_owned()),
+        ..numbered(bed, 2, 9)
+    };
+    let other = bed.keep(saying(other, Some("of another gateway"))).await;
+    let ids = bed.ids(all_records()).await;
+    assert_eq!((ids.len(), ids.contains(&other)), (7, true));
+    let seen = states(bed, &everything()).await;
+    assert_eq!(
+        (spans(&seen[0]), spans(&seen[1])),
+        (vec![(1, 3)], vec![(9, 9)])
+    );
+    for one in seen {
+        assert_eq!((one.stubs, one.repeats, one.vanished), (0, 0, vec![]));
+    }
+}
+
+pub(crate) async fn a_record_that_comes_again_under_other_rules_is_no_other_one(bed: &Bed) {
+    let first = as_sent(saying(numbered(bed, 1, 1), Some("[EMAILS]")));
+    let kept = bed.keep(first.clone()).await;
+    let mut again = saying(first, Some("a@example.org"));
+    again.rules_version = Some(2);
+    again.message = Some("a@example.org".into());
+    let parameters = &mut again.additional_parameters;
+    parameters.insert("unchecked".to_owned(), json!(true));
+    assert_eq!(bed.keep(again).await, kept);
+    let seen = states(bed, &everything()).await;
+    assert_eq!((seen[0].stubs, seen[0].repeats), (0, 0));
+    assert_eq!(bed.ids(all_records()).await, [kept]);
+}
+
+pub(crate) async fn a_number_that_somebody_used_for_a_text_of_his_own_shows(bed: &Bed) {
+    let said = |text: &str, link: u64| {
+        let mut record = as_sent(saying(numbered(bed, 1, 1), Some(text)));
+        record.message = Some(text.into());
+        record.chain.as_mut().unwrap().link = hash(link);
+        record
+    };
+    let theirs = bed.keep(said("theirs", 8)).await;
+    let mine = bed.keep(said("mine", 1)).await;
+    assert_ne!(mine, theirs);
+    assert_eq!(bed.keep(said("mine", 1)).await, mine, "sent again");
+    let seen = states(bed, &everything()).await;
+    assert_eq!((seen[0].count, seen[0].stubs, seen[0].repeats), (1, 0, 1));
+    assert_eq!(bed.ids(all_records()).await.len(), 2);
+}
+
+pub(crate) async fn of_many_at_once_under_taken_ids_no_numbered_one_is_lost(bed: &Bed) {
+    let other = bed.database.open().await;
+    let mut records = Vec::new();
+    for number in 1..=100 {
+        let theirs = saying(bed.exchange(&format!("3-{number}")), Some("theirs"));
+        let mine = saying(numbered(bed, 3, number), Some("mine"));
+        records.extend([theirs, mine.clone(), saying(mine, Some("mine"))]);
+    }
+    let inserts = records.into_iter().enumerate().map(|(index, record)| {
+        let store = [&bed.store, &other][index % 2];
+        async move { store.insert(record).await.unwrap() }
+    });
+    futures_util::future::join_all(inserts).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!((spans(&seen[0]), seen[0].count), (vec![(1, 100)], 100));
+    assert_eq!((seen[0].stubs, seen[0].repeats), (0, 0));
+    assert_eq!(seen[0].vanished, []);
+    let mut found = 0;
+    for id in bed.ids(all_records()).await {
+        let record = bed.store.record(id).await.unwrap().unwrap();
+        let text = record.answer.dataclean.cleaned_text;
+        found += usize::from(text.as_deref() == Some("mine"));
+    }
+    assert_eq!(found, 100, "each once");
+    other.close().await;
 }
 
 pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {

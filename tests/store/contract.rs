@@ -114,6 +114,10 @@ macro_rules! store_contract {
             chain: a_number_of_two_records_and_a_wrong_link_show
             chain: a_cut_is_kept_and_a_filter_narrows
             chain: a_record_that_is_there_under_another_number_is_not_missing
+            chain: a_numbered_record_under_a_taken_id_is_stored_beside_it_and_once
+            chain: a_record_that_comes_again_under_other_rules_is_no_other_one
+            chain: a_number_that_somebody_used_for_a_text_of_his_own_shows
+            chain: of_many_at_once_under_taken_ids_no_numbered_one_is_lost
             chain: removed_records_stay_known_as_stubs
             saved: a_shared_filter_is_seen_by_its_owners_tenant_alone
             saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed

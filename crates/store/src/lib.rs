@@ -52,8 +52,8 @@ pub use exchanges::{Exchange, ExchangeStore};
 pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};
 pub use records::{
-    Durable, EarlierRecord, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary,
-    Searched, StoredRecord, ToolCall, VerdictFilter, WholePage,
+    Durable, EarlierRecord, Insertion, NewRecord, RecordFilter, RecordPage, RecordStore,
+    RecordSummary, Searched, StoredRecord, ToolCall, VerdictFilter, WholePage,
 };
 pub use removal::{
     Erased, ErasedExchange, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun,
@@ -62,6 +62,7 @@ pub use removal::{
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use sessions::{SessionFilter, SessionPage, SessionSummary};
 pub use sign_ins::{SecretHash, SignIn, SignInStore};
+pub use sql::reused_id::STORED_APART;
 pub use sqlite::SqliteStore;
 pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,

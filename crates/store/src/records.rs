@@ -5,14 +5,14 @@ use crate::error::StoreError;
 use crate::sessions::{LIST_PAGE_BYTES, SessionFilter, SessionSummary};
 use async_trait::async_trait;
 use monitor_model::{
-    AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount,
+    AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount, Warning,
 };
 use serde_json::{Map, Value};
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// Resolves once a record that was handed over is durable, or with the reason why it was not stored.
-pub type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+pub type Durable = Pin<Box<dyn Future<Output = Result<Insertion, StoreError>> + Send>>;
 
 /// The tool call that a record belongs to. Its arguments are what a model said, an answer; its result is what
 /// a model reads, a prompt.
@@ -72,6 +72,17 @@ impl NewRecord {
     }
 }
 
+/// What became of a record that was handed over.
+#[derive(Clone, Debug)]
+pub enum Insertion {
+    /// It is stored.
+    New,
+    /// It is stored under an exchange id of its own, with this warning: another record has its id.
+    Apart(Warning),
+    /// It is not stored: there is this record of the same application, exchange and stage, or tool call.
+    Earlier(Box<EarlierRecord>),
+}
+
 /// A record that was stored before one of the same application, exchange and stage, or tool call.
 #[derive(Clone, Debug)]
 pub struct EarlierRecord {
@@ -79,6 +90,8 @@ pub struct EarlierRecord {
     pub answer: AnalysisResponse,
     /// Whether the policy of that time blocks its verdict.
     pub blocked: bool,
+    /// Its text is another one. False if what is stored does not tell.
+    pub has_other_text: bool,
 }
 
 /// What a list shows of a record.
@@ -316,23 +329,27 @@ impl RecordPage {
 #[async_trait]
 pub trait RecordStore: Send + Sync {
     /// Stores a record and returns its answer once it is durable. A second record of the same application,
-    /// exchange and stage, or tool call, is not stored: the call returns the first one's answer (CONTRACT 23).
+    /// exchange and stage, or tool call, is not stored: the call returns the first one's answer (CONTRACT 23). A
+    /// record with a number that is no repeat of the first one is stored apart from it (CONTRACT 5).
     ///
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; the record is not stored
     /// in any of these cases.
     async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
-        let own = record.answer.clone();
-        let earlier = self.insert_new(record).await?;
-        Ok(earlier.map_or(own, |earlier| earlier.answer))
+        let mut own = record.answer.clone();
+        match self.insert_new(record).await? {
+            Insertion::New => {}
+            Insertion::Apart(warning) => own.warnings.push(warning),
+            Insertion::Earlier(earlier) => return Ok(earlier.answer),
+        }
+        Ok(own)
     }
 
     /// The same for a caller that has the record's answer: gives only what an earlier record has.
     ///
     /// # Errors
     /// The same as those of [`RecordStore::insert`].
-    async fn insert_new(&self, record: NewRecord)
-    -> Result<Option<Box<EarlierRecord>>, StoreError>;
+    async fn insert_new(&self, record: NewRecord) -> Result<Insertion, StoreError>;
 
     /// Hands a record over and returns as soon as the queue has room for it, before it is durable. Records
     /// are stored in the order in which they were handed over.
@@ -340,8 +357,8 @@ pub trait RecordStore: Send + Sync {
     /// # Errors
     /// As [`RecordStore::insert`], either here or from the returned future.
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, StoreError> {
-        self.insert(record).await?;
-        Ok(Box::pin(std::future::ready(Ok(()))))
+        let inserted = self.insert_new(record).await?;
+        Ok(Box::pin(std::future::ready(Ok(inserted))))
     }
 
     /// One page of the list, newest first.

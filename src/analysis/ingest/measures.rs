@@ -1,9 +1,11 @@
 //! What the metrics show of messages: what was found in them, the time of each step, and what was stored.
 
 use super::Ingest;
-use crate::observe::{AnalysisResult, AnalysisStep, IncompleteReason, Metrics};
+use crate::observe::events::IdReused;
+use crate::observe::{AnalysisResult, AnalysisStep, IncompleteReason, Metrics, ReusedId};
 use monitor_detect::NOT_ANALYZED;
 use monitor_model::{AnalysisResponse, Stage, Status};
+use monitor_store::Insertion;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,9 +18,19 @@ pub(super) struct StoreTimer {
 
 impl StoreTimer {
     /// The record is durable.
-    pub(super) fn stored(&self) {
+    pub(super) fn stored(&self, insertion: &Insertion) {
         if let Some(metrics) = &self.metrics {
             metrics.analysis.stored(self.stage, self.began.elapsed());
+        }
+        if matches!(insertion, Insertion::Apart(_)) {
+            self.id_reused(ReusedId::StoredApart);
+        }
+    }
+
+    /// The record has the id of a stored one with another text.
+    pub(super) fn id_reused(&self, outcome: ReusedId) {
+        if let Some(metrics) = &self.metrics {
+            IdReused { outcome }.emit(metrics);
         }
     }
 }
@@ -40,6 +52,13 @@ impl Ingest {
             metrics: self.remote().metrics().cloned(),
             stage,
             began: Instant::now(),
+        }
+    }
+
+    /// A record has the id of a stored one with another text.
+    pub(super) fn id_reused(&self, outcome: ReusedId) {
+        if let Some(metrics) = self.remote().metrics() {
+            IdReused { outcome }.emit(metrics);
         }
     }
 

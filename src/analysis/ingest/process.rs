@@ -12,14 +12,21 @@ use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
+use crate::observe::ReusedId;
 #[cfg(test)]
 pub(crate) use erased_users::NOT_STORED;
 use erased_users::{RefusedExchange, durable_of_insert, verdict_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
-use monitor_store::{Durable, NewRecord, Scope, ToolCall};
+use monitor_store::{NewRecord, Scope, StoreError, ToolCall};
+#[cfg(test)]
+pub(crate) use reused_id::OTHER_TEXT;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::Poll;
+
+/// Resolves once a record is durable whose verdict was given before.
+pub(crate) type Written = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// A record that is not stored yet, and what of its answer only the caller sees.
 pub(super) struct BuiltRecord {
@@ -34,6 +41,22 @@ pub(super) struct StoredVerdict {
     pub(super) blocked: bool,
 }
 
+/// What the store has after an insert.
+struct Stored {
+    verdict: StoredVerdict,
+    met: Met,
+}
+
+/// What a record met under its id in the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    Nothing,
+    /// A record whose text is the same, or not kept.
+    Record,
+    /// A record with another text.
+    OtherText,
+}
+
 /// A message, with the fields that are understood.
 struct Subject {
     input: ProcessInput,
@@ -43,8 +66,8 @@ struct Subject {
 
 impl Ingest {
     /// Analyzes a message and stores its record; answers once the record is durable (§4.3). A second call
-    /// of the same application, exchange and stage gets the answer of the first one, unless more is found in it: then
-    /// its text is another one.
+    /// of the same application, exchange and stage gets the answer of the first one. Another text is not stored and
+    /// gets a verdict of its own; with a number of a gateway it is stored apart (CONTRACT 5).
     ///
     /// # Errors
     /// [`ApiError`]: token, scope, application, field, store.
@@ -78,7 +101,7 @@ impl Ingest {
         key: &Secret,
         input: ProcessInput,
         urgency: Urgency,
-    ) -> Result<(AnalysisResponse, Durable), ApiError> {
+    ) -> Result<(AnalysisResponse, Written), ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
         let request = ProcessRequest {
             stage,
@@ -135,19 +158,31 @@ impl Ingest {
             blocked: record.blocked,
         };
         let apart = record.tool.is_some().then(|| record.clone());
-        let mut verdict = self.insert(record).await?;
-        if reused_id::finds_more(&own.answer, &verdict.answer) {
+        let Stored { mut verdict, met } = self.insert(record).await?;
+        if met == Met::OtherText || reused_id::finds_more(&own.answer, &verdict.answer) {
             verdict = match apart.and_then(reused_id::apart) {
-                Some(apart) => self.insert(apart).await?,
-                None => reused_id::unstored(own, &verdict),
+                Some(apart) => self.insert_apart(apart).await?,
+                None => {
+                    self.id_reused(ReusedId::NotStored);
+                    reused_id::unstored(own, &verdict)
+                }
             };
         }
         CallerView::apply(caller_view, &mut verdict.answer);
         Ok(verdict)
     }
 
+    /// Stores a part of a tool call under an id of its own, once.
+    async fn insert_apart(&self, record: NewRecord) -> Result<StoredVerdict, ApiError> {
+        let Stored { verdict, met } = self.insert(record).await?;
+        if met == Met::Nothing {
+            self.id_reused(ReusedId::StoredApart);
+        }
+        Ok(verdict)
+    }
+
     /// The verdict of the stored record, which may be an earlier one of the same id.
-    async fn insert(&self, record: NewRecord) -> Result<StoredVerdict, ApiError> {
+    async fn insert(&self, record: NewRecord) -> Result<Stored, ApiError> {
         let own = StoredVerdict {
             answer: record.answer.clone(),
             blocked: record.blocked,
@@ -157,15 +192,15 @@ impl Ingest {
         let stored = refused
             .erase_if(self.records.insert_new(record).await)
             .await;
-        if stored.is_ok() {
-            timer.stored();
+        if let Ok(insertion) = &stored {
+            timer.stored(insertion);
         }
         Ok(verdict_of_insert(stored, own)?)
     }
 
     /// Hands a record to the store. The verdict does not wait where the store's queue is full: the records
     /// of others are none of its concern, and until it is durable the record stays with its caller.
-    async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
+    async fn begin_insert(&self, record: NewRecord) -> Result<Written, ApiError> {
         let records = self.records.clone();
         let timer = self.store_timer(record.stage);
         let refused = RefusedExchange::of(&record, &self.removal);

@@ -32,7 +32,7 @@ pub use spool::{
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,
     log_spool_losses,
 };
-pub use store::{FileStorageFailed, StoreFailed};
+pub use store::{FileStorageFailed, IdReused, StoreFailed};
 pub use streams::{StreamAsked, Unreplayed};
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};

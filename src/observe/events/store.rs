@@ -1,7 +1,8 @@
 //! Events of the analysis server's store and of its storage of files.
 
 use crate::observe::failures::FAILURES;
-use crate::observe::labels::StoreFault;
+use crate::observe::labels::{Label, ReusedId, StoreFault};
+use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -24,6 +25,34 @@ impl StoreFailed<'_> {
         if let Some(times) = STORE.pass() {
             let error = self.error;
             log::error!("the store failed ({times} times since the last message): {error}");
+        }
+    }
+}
+
+/// A record came under the id of a stored one with another text: an id was used twice, or somebody forges records.
+pub struct IdReused {
+    /// What became of it, a label of the metric.
+    pub outcome: ReusedId,
+}
+
+static REUSED: LazyLock<[Throttle; ReusedId::ALL.len()]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl IdReused {
+    /// Counts; warns at most once in ten seconds and outcome.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.analysis.id_reused(self.outcome);
+        let throttle = REUSED.get(self.outcome as usize);
+        if let Some(times) = throttle.and_then(Throttle::pass) {
+            let outcome = match self.outcome {
+                ReusedId::StoredApart => "stored under an id of its own",
+                ReusedId::NotStored => "checked, not stored",
+            };
+            log::warn!(
+                target: "analysis",
+                "a record has the id of a stored one with another text: {outcome} \
+                 ({times} times since the last message)",
+            );
         }
     }
 }

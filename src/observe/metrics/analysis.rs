@@ -1,7 +1,7 @@
 //! The metrics of an analysis server: requests of its API, verdicts, the time they take, records and files.
 
-use super::register::{About, counter, counters, per_stage};
-use crate::observe::labels::{AnalysisResult, AnalysisStep, IncompleteReason, Label};
+use super::register::{About, counter, counters, labelled, per_stage};
+use crate::observe::labels::{AnalysisResult, AnalysisStep, IncompleteReason, Label, ReusedId};
 use monitor_model::Stage;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Registry};
 use std::time::Duration;
@@ -29,6 +29,10 @@ const STORED: About = (
     "monitor_records_stored_total",
     "Records that the store made durable, by stage; a record that is sent again counts again.",
 );
+const REUSED_IDS: About = (
+    "monitor_reused_ids_total",
+    "Records that came under the id of a stored one with another text, by outcome.",
+);
 const FILES: About = (
     "monitor_files_stored_total",
     "Files that were attached to records.",
@@ -41,6 +45,7 @@ pub struct AnalysisMetrics {
     incomplete: [Vec<IntCounter>; 2],
     stored: [IntCounter; 2],
     steps: Vec<Histogram>,
+    reused_ids: IntCounterVec,
     /// Files that were attached to records.
     pub files: IntCounter,
 }
@@ -60,6 +65,7 @@ impl AnalysisMetrics {
             )?,
             stored: [stored_of(Stage::PreCall), stored_of(Stage::PostCall)],
             steps: steps(registry)?,
+            reused_ids: labelled::<ReusedId>(registry, REUSED_IDS, "outcome")?,
             files: counter(registry, FILES)?,
         })
     }
@@ -95,6 +101,12 @@ impl AnalysisMetrics {
         if let Some(histogram) = self.steps.get(step as usize) {
             histogram.observe(time.as_secs_f64());
         }
+    }
+
+    /// One record came under the id of a stored one with another text.
+    pub fn id_reused(&self, outcome: ReusedId) {
+        let counter = self.reused_ids.with_label_values(&[outcome.as_str()]);
+        counter.inc();
     }
 
     /// One record is durable, so long after it was handed to the store.

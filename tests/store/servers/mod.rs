@@ -6,5 +6,6 @@ mod gaps;
 mod input;
 mod kill;
 mod large;
+mod reused_ids;
 mod several;
 pub(crate) mod world;

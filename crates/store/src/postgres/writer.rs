@@ -8,10 +8,11 @@ use super::records::failure::Failure;
 use super::records::row::RecordRow;
 use super::settings::note_uses;
 use crate::error::{StoreError, is_conflict};
-use crate::records::EarlierRecord;
+use crate::records::Insertion;
+use crate::sql::reused_id::stored_apart;
 use crate::token_id::TokenId;
 use sqlx::PgConnection;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex as AsyncMutex, mpsc, oneshot};
@@ -39,7 +40,7 @@ const MAX_SHIFT_MS: i64 = 64;
 /// The most uses of tokens that wait to be noted.
 const TOUCHES: usize = 4096;
 
-type Outcome = Result<Option<Box<EarlierRecord>>, StoreError>;
+type Outcome = Result<Insertion, StoreError>;
 
 enum Job {
     Record(Box<RecordRow>, oneshot::Sender<Outcome>),
@@ -169,7 +170,7 @@ impl BatchWriter {
         while let Some(part) = parts.pop() {
             let inserted = self.insert_part(&rows[part.clone()]).await;
             match inserted {
-                Ok(inserted) => settle(&rows[part.clone()], inserted, &mut outcomes[part]),
+                Ok(inserted) => settle(inserted, &mut outcomes[part]),
                 Err(Refusal::OfRows(_)) if part.len() > 1 => {
                     let middle = part.start + part.len() / 2;
                     // The first half is next: of two records of one exchange the first one stays the first.
@@ -288,25 +289,18 @@ async fn take(queue: &mut mpsc::Receiver<Job>) -> Option<Batch> {
 }
 
 /// Turns the outcome of each row into the answer to its caller.
-fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Outcome>]) {
-    let mut first = HashMap::new();
-    for ((row, inserted), outcome) in rows.iter().zip(inserted).zip(outcomes) {
+fn settle(inserted: Vec<Inserted>, outcomes: &mut [Option<Outcome>]) {
+    for (inserted, outcome) in inserted.into_iter().zip(outcomes) {
         *outcome = Some(match inserted {
-            Inserted::New => {
-                first.insert(row.key, row);
-                Ok(None)
-            }
-            Inserted::Earlier(earlier) => Ok(Some(earlier)),
+            Inserted::New => Ok(Insertion::New),
+            Inserted::Apart => Ok(Insertion::Apart(stored_apart())),
+            Inserted::Earlier(earlier) => Ok(Insertion::Earlier(earlier)),
             Inserted::Erased => Err(StoreError::Erased),
             Inserted::NoApplication => Err(StoreError::NoApplication),
             Inserted::IdTaken => {
                 let text = "a record with this identifier exists".to_owned();
                 Err(StoreError::Unavailable(text))
             }
-            Inserted::TwinOf(key) => match first.get(&key) {
-                Some(twin) => twin.as_earlier().map(|earlier| Some(Box::new(earlier))),
-                None => Err(StoreError::Unavailable("the record was not stored".into())),
-            },
         });
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod migrations;
 pub(crate) mod people;
 pub(crate) mod records;
+pub(crate) mod reused_id;
 pub(crate) mod settings;
 pub(crate) mod statistics;
 pub(crate) mod transfer;

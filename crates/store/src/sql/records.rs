@@ -136,7 +136,7 @@ pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Result<T, StoreError
     serde_json::from_value(word.into()).map_err(|_| StoreError::Unreadable("record"))
 }
 
-fn json(value: &impl Serialize) -> Result<String, StoreError> {
+pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|_| StoreError::Unreadable("record"))
 }
 

@@ -3,9 +3,10 @@
 //! closure over the transaction, which each subject brings along; only records are known here, because a
 //! batch inserts them together.
 
-use super::records::insert::{self, Inserted};
+use super::records::insert;
 use super::writing_connection::WritingConnection;
 use crate::error::StoreError;
+use crate::records::Insertion;
 use crate::sql::records::EncodedRecord;
 use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
@@ -57,7 +58,7 @@ impl Job {
 }
 
 enum Write {
-    Record(Box<EncodedRecord>, Reply<Inserted>),
+    Record(Box<EncodedRecord>, Reply<Insertion>),
     Change(Box<dyn Change>),
 }
 
@@ -202,7 +203,7 @@ impl Writer {
     }
 
     /// Inserts a record; returns once it is durable.
-    pub(super) async fn insert(&self, record: EncodedRecord) -> Result<Inserted, StoreError> {
+    pub(super) async fn insert(&self, record: EncodedRecord) -> Result<Insertion, StoreError> {
         let (reply, outcome) = oneshot::channel();
         let write = Write::Record(Box::new(record), reply);
         self.queue(Job::awaited(write)).await?;
@@ -213,7 +214,7 @@ impl Writer {
     pub(super) async fn begin_insert(
         &self,
         record: EncodedRecord,
-    ) -> Result<Outcome<Inserted>, StoreError> {
+    ) -> Result<Outcome<Insertion>, StoreError> {
         let (reply, outcome) = oneshot::channel();
         let write = Write::Record(Box::new(record), reply);
         self.queue(Job::unawaited(write)).await?;
@@ -301,7 +302,7 @@ async fn empty_log(connection: &mut WritingConnection) {
 struct Batch {
     changes: Vec<Box<dyn Change>>,
     records: Vec<EncodedRecord>,
-    replies: Vec<Reply<Inserted>>,
+    replies: Vec<Reply<Insertion>>,
 }
 
 impl Batch {
@@ -329,7 +330,7 @@ impl Batch {
     async fn commit(
         &mut self,
         connection: &mut WritingConnection,
-    ) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+    ) -> Result<Vec<Result<Insertion, StoreError>>, StoreError> {
         let gate = connection.gate();
         gate.close();
         let connection = connection.get().await?;
@@ -347,7 +348,7 @@ impl Batch {
         Ok(committed.map(|()| inserted)?)
     }
 
-    fn answer(self, committed: Result<Vec<Result<Inserted, StoreError>>, StoreError>) {
+    fn answer(self, committed: Result<Vec<Result<Insertion, StoreError>>, StoreError>) {
         let whole = committed.as_ref().map(drop).map_err(StoreError::clone);
         for change in self.changes {
             change.answer(whole.clone());

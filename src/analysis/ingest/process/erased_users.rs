@@ -1,10 +1,13 @@
 //! Records of a user who was erased: the caller gets its verdict with a warning and nothing is stored. An
 //! error would make the gateway move the record to its dead letters, text and all.
 
-use super::StoredVerdict;
+use super::{Met, Stored, StoredVerdict, Written};
 use crate::analysis::ingest::measures::StoreTimer;
+use crate::observe::ReusedId;
 use monitor_model::{Warning, WarningCode};
-use monitor_store::{Durable, EarlierRecord, ErasedExchange, NewRecord, RecordRemoval, StoreError};
+use monitor_store::{
+    Durable, EarlierRecord, ErasedExchange, Insertion, NewRecord, RecordRemoval, StoreError,
+};
 use std::sync::Arc;
 
 /// What a verdict says whose record was not stored.
@@ -12,22 +15,36 @@ pub(crate) const NOT_STORED: &str = "this user's records were erased, nothing wa
 
 /// The verdict of an insert: that of the stored record, or the caller's own one for an erased user.
 pub(super) fn verdict_of_insert(
-    stored: Result<Option<Box<EarlierRecord>>, StoreError>,
+    stored: Result<Insertion, StoreError>,
     mut own: StoredVerdict,
-) -> Result<StoredVerdict, StoreError> {
+) -> Result<Stored, StoreError> {
     match stored {
-        Ok(None) => Ok(own),
-        Ok(Some(earlier)) => {
-            let EarlierRecord { answer, blocked } = *earlier;
-            Ok(StoredVerdict { answer, blocked })
+        Ok(Insertion::New) => {}
+        Ok(Insertion::Apart(warning)) => own.answer.warnings.push(warning),
+        Ok(Insertion::Earlier(earlier)) => {
+            let EarlierRecord {
+                answer,
+                blocked,
+                has_other_text,
+            } = *earlier;
+            return Ok(Stored {
+                verdict: StoredVerdict { answer, blocked },
+                met: match has_other_text {
+                    true => Met::OtherText,
+                    false => Met::Record,
+                },
+            });
         }
         Err(StoreError::Erased) => {
             let warning = Warning::new(WarningCode::UserErased, NOT_STORED);
             own.answer.warnings.push(warning);
-            Ok(own)
         }
-        Err(error) => Err(error),
+        Err(error) => return Err(error),
     }
+    Ok(Stored {
+        verdict: own,
+        met: Met::Nothing,
+    })
 }
 
 /// A record that is refused because its user was erased counts as durable: nobody is to send it again.
@@ -35,21 +52,26 @@ pub(super) fn durable_of_insert(
     begun: Result<Durable, StoreError>,
     timer: StoreTimer,
     refused: RefusedExchange,
-) -> Result<Durable, StoreError> {
+) -> Result<Written, StoreError> {
     let or_erased = |stored| match stored {
         Err(StoreError::Erased) => Ok(()),
-        other => other,
+        other => other.map(drop),
     };
     match begun {
         Ok(durable) => Ok(Box::pin(async move {
             let stored = durable.await;
-            if stored.is_ok() {
-                timer.stored();
+            if let Ok(insertion) = &stored {
+                timer.stored(insertion);
+                if let Insertion::Earlier(earlier) = insertion
+                    && earlier.has_other_text
+                {
+                    timer.id_reused(ReusedId::NotStored);
+                }
             }
             or_erased(refused.erase_if(stored).await)
         })),
         Err(StoreError::Erased) => Ok(Box::pin(async move {
-            or_erased(refused.erase_if(Err(StoreError::Erased)).await)
+            or_erased(refused.erase_if::<Insertion>(Err(StoreError::Erased)).await)
         })),
         Err(error) => Err(error),
     }

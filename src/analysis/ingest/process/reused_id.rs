@@ -1,14 +1,14 @@
 //! Another text under the id of a stored one. Model servers choose the ids of tool calls, and clients those of
 //! exchanges: the verdict on the first text would stand for whatever comes later under its id. The same text, sent
-//! again, gets its first verdict.
+//! again, gets its first verdict. A gateway's record with a number is the store's matter, which stores it apart.
 
 use super::StoredVerdict;
 use monitor_model::{AnalysisResponse, Warning, WarningCode};
-use monitor_store::NewRecord;
+use monitor_store::{NewRecord, STORED_APART};
 use sha2::{Digest, Sha256};
 
 /// What a verdict says whose text was not stored, since its id has another text.
-const OTHER_TEXT: &str = "request_id stands for another text, which is stored: this one was checked and not \
+pub(crate) const OTHER_TEXT: &str = "request_id stands for another text, which is stored: this one was checked and not \
      stored; send every message under an id of its own";
 
 /// Whether more was found than in the text that is stored under the same id.
@@ -36,7 +36,7 @@ fn flagged_names(answer: &AnalysisResponse) -> impl Iterator<Item = (bool, &str)
         .chain(policies.map(|one| (true, one.name.as_ref())))
 }
 
-/// The same part of a tool call under an id of its own, which is the same for the same text.
+/// The same part of a tool call under an id of its own, which is the same for the same text, and marked.
 pub(super) fn apart(mut record: NewRecord) -> Option<NewRecord> {
     let tool = record.tool.as_mut()?;
     let text = record.message.as_ref();
@@ -47,6 +47,8 @@ pub(super) fn apart(mut record: NewRecord) -> Option<NewRecord> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     tool.call_id = format!("{}#{digest}", tool.call_id);
+    let warning = Warning::new(WarningCode::Other, STORED_APART);
+    record.answer.warnings.push(warning);
     Some(record)
 }
 

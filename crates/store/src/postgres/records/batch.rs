@@ -3,15 +3,17 @@
 
 use super::erased_users::{self, BEGIN_SHARED};
 use super::failure::Failure;
-use super::ledger::{Positioned, enter_ledger};
+use super::ledger::{Earlier, Entry, Positioned, enter_ledger};
 use super::row::RecordRow;
 use crate::chain::{ReceivedNumber, column as number_column};
+use crate::error::StoreError;
 use crate::postgres::statistics::totals::BatchTotals;
 use crate::postgres::values::{stage_number, text_key};
 use crate::postgres::waiting;
 use crate::records::EarlierRecord;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
+use crate::sql::reused_id::{Fingerprint, Reuse};
 use sqlx::{Connection, PgConnection, Row as _};
 use std::collections::HashSet;
 use uuid::Uuid;
@@ -48,7 +50,9 @@ const TYPES: &str = "
 pub(in crate::postgres) enum Inserted {
     /// It was inserted.
     New,
-    /// A record of the same exchange and stage exists.
+    /// It was inserted under an exchange id of its own: another record has its exchange and stage.
+    Apart,
+    /// A record of the same exchange and stage exists, or is inserted with this batch.
     Earlier(Box<EarlierRecord>),
     /// Its application does not exist.
     NoApplication,
@@ -56,8 +60,6 @@ pub(in crate::postgres) enum Inserted {
     Erased,
     /// A record with the same identifier exists, and the new one belongs to no exchange.
     IdTaken,
-    /// Another record of this batch belongs to the same exchange and stage; the caller gets its answer.
-    TwinOf(Uuid),
 }
 
 /// What the database holds before a batch, and the positions of its records.
@@ -75,17 +77,33 @@ pub(in crate::postgres) async fn insert(
 ) -> Result<Vec<Inserted>, Failure> {
     let mut transaction = connection.begin_with(BEGIN_SHARED).await?;
     let before = prepare(&mut transaction, rows).await?;
-    let (mut inserted, mut new) = classify(rows, &before);
-    let earlier = enter_ledger(&mut transaction, &mut new).await?;
-    for (row, inserted) in rows.iter().zip(&mut inserted) {
-        if let (Inserted::New | Inserted::TwinOf(_), Some(earlier)) =
-            (&*inserted, earlier.get(&row.key))
-        {
-            *inserted = Inserted::Earlier(earlier.clone());
+    let (mut inserted, accepted) = classify(rows, &before);
+    let entries = enter_ledger(&mut transaction, &accepted).await?;
+    let (mut new, mut apart) = (Vec::with_capacity(accepted.len()), Vec::new());
+    for (one, entry) in accepted.into_iter().zip(entries) {
+        match entry {
+            Entry::New => new.push(one),
+            Entry::Met(earlier) => {
+                let (outcome, own) = beside(one.row, *earlier)?;
+                inserted[one.place] = outcome;
+                apart.extend(own.map(|row| (one, row)));
+            }
         }
-        let is_duplicate = matches!(inserted, Inserted::Earlier(_) | Inserted::TwinOf(_));
-        if row.exchange_id.is_none() && is_duplicate {
-            *inserted = Inserted::IdTaken;
+    }
+    let apart: Vec<_> = apart
+        .iter()
+        .map(|(one, row)| Positioned { row, ..*one })
+        .collect();
+    for (one, entry) in apart
+        .iter()
+        .zip(enter_ledger(&mut transaction, &apart).await?)
+    {
+        inserted[one.place] = match entry {
+            Entry::New => Inserted::Apart,
+            Entry::Met(earlier) => Inserted::Earlier(Box::new(earlier.record)),
+        };
+        if matches!(inserted[one.place], Inserted::Apart) {
+            new.push(*one);
         }
     }
     if !new.is_empty() {
@@ -98,24 +116,39 @@ pub(in crate::postgres) async fn insert(
     Ok(inserted)
 }
 
-/// What becomes of each row as far as the batch alone tells, and the rows to insert.
+/// What becomes of a row that met another record of its exchange and stage, and the row to insert beside that.
+fn beside(row: &RecordRow, earlier: Earlier) -> Result<(Inserted, Option<RecordRow>), StoreError> {
+    if row.exchange_id.is_none() {
+        return Ok((Inserted::IdTaken, None));
+    }
+    let own = Fingerprint::of(&row.encoded);
+    let reuse = own.beside(row.record(), &earlier.fingerprint);
+    let outcome = Inserted::Earlier(Box::new(EarlierRecord {
+        has_other_text: reuse != Reuse::Repeat,
+        ..earlier.record
+    }));
+    match reuse {
+        Reuse::Apart => Ok((outcome, row.apart()?)),
+        Reuse::Repeat | Reuse::OtherText => Ok((outcome, None)),
+    }
+}
+
+/// What becomes of each row as far as applications and users tell, and the rows to insert.
 fn classify<'r>(rows: &[&'r RecordRow], before: &Before) -> (Vec<Inserted>, Vec<Positioned<'r>>) {
-    let (mut inserted, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
-    let mut keys = HashSet::new();
-    for (row, seq) in rows.iter().zip(&before.seqs) {
+    let (mut inserted, mut accepted) = (Vec::with_capacity(rows.len()), Vec::new());
+    for (place, (row, seq)) in rows.iter().zip(&before.seqs).enumerate() {
         let record = row.record();
         inserted.push(if !before.applications.contains(&record.application_id.0) {
             Inserted::NoApplication
         } else if before.erased.contains(record) {
             Inserted::Erased
-        } else if !keys.insert(row.key) {
-            Inserted::TwinOf(row.key)
         } else {
-            new.push(Positioned { seq: *seq, row });
+            let seq = *seq;
+            accepted.push(Positioned { place, seq, row });
             Inserted::New
         });
     }
-    (inserted, new)
+    (inserted, accepted)
 }
 
 /// Gives the new records the files that waited for them. After the ledger was entered, which whoever lets a file
@@ -148,8 +181,8 @@ async fn forget_waiting(
 fn numbers(rows: &[&RecordRow], inserted: &[Inserted]) -> impl Iterator<Item = ReceivedNumber> {
     let number = |(row, inserted): (&&RecordRow, &Inserted)| {
         let record = match inserted {
-            Inserted::New => Some(row.record().answer.request_id),
-            Inserted::Earlier(_) | Inserted::TwinOf(_) | Inserted::Erased => None,
+            Inserted::New | Inserted::Apart => Some(row.record().answer.request_id),
+            Inserted::Earlier(_) | Inserted::Erased => None,
             Inserted::NoApplication | Inserted::IdTaken => return None,
         };
         let entry = row.record().chain?;

@@ -15,7 +15,7 @@ mod text_search;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::records::{
-    EarlierRecord, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
+    Insertion, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
     WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
@@ -26,10 +26,7 @@ use row::RecordRow;
 
 #[async_trait]
 impl RecordStore for PostgresStore {
-    async fn insert_new(
-        &self,
-        record: NewRecord,
-    ) -> Result<Option<Box<EarlierRecord>>, StoreError> {
+    async fn insert_new(&self, record: NewRecord) -> Result<Insertion, StoreError> {
         self.writer.insert(RecordRow::new(record)?).await
     }
 

@@ -31,10 +31,24 @@ pub(in crate::postgres) struct RecordRow {
 
 impl RecordRow {
     pub(in crate::postgres) fn new(record: NewRecord) -> Result<Self, StoreError> {
-        let stored = |text: &Option<String>| text.as_deref().map(|t| escaped(t).into_owned());
         let mut encoded = EncodedRecord::new(record)?;
         encoded.cleaned_text = encoded.cleaned_text.map(escaped_text);
         encoded.record.message = encoded.record.message.map(escaped_text);
+        Ok(Self::of(encoded))
+    }
+
+    /// The record under an exchange id of its own; None if it has no number.
+    pub(super) fn apart(&self) -> Result<Option<Self>, StoreError> {
+        let apart = self.encoded.apart()?.map(|encoded| Self {
+            shift_ms: self.shift_ms,
+            ..Self::of(encoded)
+        });
+        Ok(apart)
+    }
+
+    /// A record whose texts are escaped.
+    fn of(encoded: EncodedRecord) -> Self {
+        let stored = |text: &Option<String>| text.as_deref().map(|t| escaped(t).into_owned());
         let record = &encoded.record;
         let mut row = Self {
             key: ledger_key(record),
@@ -50,7 +64,7 @@ impl RecordRow {
             encoded,
         };
         row.bytes = row.size();
-        Ok(row)
+        row
     }
 
     pub(in crate::postgres) fn record(&self) -> &NewRecord {
@@ -70,6 +84,7 @@ impl RecordRow {
         Ok(EarlierRecord {
             answer,
             blocked: self.record().blocked,
+            has_other_text: false,
         })
     }
 

@@ -1,14 +1,16 @@
 //! Inserts records: many rows per statement, and once per batch what is derived from the rows themselves
 //! (entity types, times, totals, sessions, statistics).
 
+use super::earlier::{Earlier, earlier, tool_call_id};
 use super::erased_users;
 use crate::chain::{ReceivedNumber, column};
 use crate::error::StoreError;
-use crate::records::EarlierRecord;
+use crate::records::Insertion;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
 use crate::sql::columns::Columns as _;
-use crate::sql::records::{EncodedRecord, answer};
+use crate::sql::records::EncodedRecord;
+use crate::sql::reused_id::{Reuse, stored_apart};
 use crate::sqlite::values::{capped, json_list, shared_kinds, stage_word};
 use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;
@@ -55,10 +57,6 @@ const KNOWN: &str = "
 /// Positions of records, asked for where not every row was inserted.
 const INSERTED: &str = "SELECT seq FROM records WHERE seq >= ?1 AND seq < ?2";
 
-const EARLIER: &str = "
-    SELECT cleaned_text, entities, answer, blocked FROM records JOIN record_bodies USING (seq)
-    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3 AND tool_call_id = ?4";
-
 /// Gives the new records the files that waited for them.
 const ADOPT_WAITING: &str = include_str!("adopt_waiting.sql");
 
@@ -72,14 +70,6 @@ const DERIVED: &str = concat!(
     include_str!("insert_derived.sql")
 );
 
-/// What became of a record.
-pub(in crate::sqlite) enum Inserted {
-    /// It was inserted.
-    New,
-    /// A record of the same exchange and stage exists.
-    Earlier(Box<EarlierRecord>),
-}
-
 /// What the database holds before a batch.
 struct Before {
     last_seq: i64,
@@ -92,7 +82,7 @@ struct Before {
 pub(in crate::sqlite) async fn insert(
     connection: &mut SqliteConnection,
     rows: &[EncodedRecord],
-) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+) -> Result<Vec<Result<Insertion, StoreError>>, StoreError> {
     let before = before(connection, rows).await?;
     let first = before.last_seq + 1;
     let accepted: Vec<&EncodedRecord> = rows
@@ -105,13 +95,24 @@ pub(in crate::sqlite) async fn insert(
         let seq = first + range.start as i64;
         inserted.extend(insert_portion(connection, &accepted[range], seq).await?);
     }
-    let end = first + accepted.len() as i64;
+    let mut end = first + accepted.len() as i64;
+    let mut settled = Vec::with_capacity(accepted.len());
+    for (row, inserted) in accepted.iter().zip(inserted) {
+        let outcome = match inserted {
+            Err(error) => Err(error),
+            Ok(true) => Ok(Insertion::New),
+            Ok(false) => beside_earlier(connection, row, end).await,
+        };
+        end += i64::from(matches!(outcome, Ok(Insertion::Apart(_))));
+        settled.push(outcome);
+    }
     if before.has_waiting {
         let adopt = sqlx::query(ADOPT_WAITING).bind(first).bind(end);
         adopt.execute(&mut *connection).await?;
         forget_waiting(connection, rows, &before.erased).await?;
     }
-    if inserted.iter().any(|inserted| matches!(inserted, Ok(true))) {
+    let is_new = |outcome: &_| matches!(outcome, Ok(Insertion::New | Insertion::Apart(_)));
+    if settled.iter().any(is_new) {
         sqlx::query(DERIVED)
             .bind(first)
             .bind(end)
@@ -121,19 +122,38 @@ pub(in crate::sqlite) async fn insert(
             .await?;
     }
     let mut outcomes = Vec::with_capacity(rows.len());
-    let mut inserted = accepted.into_iter().zip(inserted).peekable();
+    let mut settled = accepted.into_iter().zip(settled).peekable();
     for row in rows {
-        let outcome = match inserted.next_if(|(accepted, _)| std::ptr::eq(*accepted, row)) {
-            None if before.erased.contains(&row.record) => Err(StoreError::Erased),
-            None => Err(StoreError::NoApplication),
-            Some((_, Err(error))) => Err(error),
-            Some((_, Ok(true))) => Ok(Inserted::New),
-            Some((_, Ok(false))) => earlier(connection, row).await,
-        };
-        outcomes.push(outcome);
+        outcomes.push(
+            match settled.next_if(|(accepted, _)| std::ptr::eq(*accepted, row)) {
+                None if before.erased.contains(&row.record) => Err(StoreError::Erased),
+                None => Err(StoreError::NoApplication),
+                Some((_, outcome)) => outcome,
+            },
+        );
     }
     chain::enter(connection, numbers(rows, &outcomes)).await?;
     Ok(outcomes)
+}
+
+/// What becomes of a row whose exchange and stage a stored record has. `seq` is free for it.
+async fn beside_earlier(
+    connection: &mut SqliteConnection,
+    row: &EncodedRecord,
+    seq: i64,
+) -> Result<Insertion, StoreError> {
+    let Earlier { record, reuse } = earlier(connection, row).await?;
+    let (Reuse::Apart, Some(apart)) = (reuse, row.apart()?) else {
+        return Ok(Insertion::Earlier(record));
+    };
+    match insert_portion(connection, &[&apart], seq).await?.pop() {
+        Some(Ok(false)) => {
+            let Earlier { record, .. } = earlier(connection, &apart).await?;
+            Ok(Insertion::Earlier(record))
+        }
+        Some(Err(error)) => Err(error),
+        Some(Ok(true)) | None => Ok(Insertion::Apart(stored_apart())),
+    }
 }
 
 /// Removes the files that waited for records of erased users.
@@ -156,12 +176,12 @@ async fn forget_waiting(
 /// user was erased.
 fn numbers(
     rows: &[EncodedRecord],
-    outcomes: &[Result<Inserted, StoreError>],
+    outcomes: &[Result<Insertion, StoreError>],
 ) -> impl Iterator<Item = ReceivedNumber> {
-    let number = |(row, outcome): (&EncodedRecord, &Result<Inserted, StoreError>)| {
+    let number = |(row, outcome): (&EncodedRecord, &Result<Insertion, StoreError>)| {
         let record = match outcome {
-            Ok(Inserted::New) => Some(row.record.answer.request_id),
-            Ok(Inserted::Earlier(_)) | Err(StoreError::Erased) => None,
+            Ok(Insertion::New | Insertion::Apart(_)) => Some(row.record.answer.request_id),
+            Ok(Insertion::Earlier(_)) | Err(StoreError::Erased) => None,
             Err(_) => return None,
         };
         let entry = row.record.chain?;
@@ -318,34 +338,11 @@ fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<
         .bind(tool_call_id(row))
 }
 
-/// Empty for a message.
-fn tool_call_id(row: &EncodedRecord) -> &str {
-    let tool = row.record.tool.as_ref();
-    tool.map_or("", |tool| &tool.call_id)
-}
-
 /// The size that is counted for a record: its texts and lists.
 fn bytes(row: &EncodedRecord) -> i64 {
     let texts = row.record.message.iter().chain(&row.cleaned_text);
     let texts: usize = texts.map(|text| text.len()).sum();
     capped((texts + row.encoded_bytes()) as u64)
-}
-
-async fn earlier(
-    connection: &mut SqliteConnection,
-    row: &EncodedRecord,
-) -> Result<Inserted, StoreError> {
-    let earlier = sqlx::query(EARLIER)
-        .bind(row.record.application_id.0)
-        .bind(row.record.exchange_id.as_deref())
-        .bind(stage_word(row.record.stage))
-        .bind(tool_call_id(row))
-        .fetch_one(connection)
-        .await?;
-    Ok(Inserted::Earlier(Box::new(EarlierRecord {
-        answer: answer(&earlier)?,
-        blocked: earlier.flag("blocked")?,
-    })))
 }
 
 fn statement(rows: usize) -> String {

@@ -1,6 +1,7 @@
 //! Records by page and by identifier.
 
 pub(super) mod chain;
+mod earlier;
 mod erased_users;
 mod exchanges;
 pub(super) mod filters;
@@ -12,14 +13,13 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::records::{
-    Durable, EarlierRecord, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore,
+    Durable, Insertion, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore,
     StoredRecord, WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{EncodedRecord, stored, summary};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
-use insert::Inserted;
 use monitor_model::RecordId;
 use sqlx::sqlite::SqliteRow;
 use std::collections::HashMap;
@@ -35,21 +35,15 @@ const THESE: &str = "
 
 #[async_trait]
 impl RecordStore for SqliteStore {
-    async fn insert_new(
-        &self,
-        record: NewRecord,
-    ) -> Result<Option<Box<EarlierRecord>>, StoreError> {
-        match self.writer.insert(EncodedRecord::new(record)?).await? {
-            Inserted::New => Ok(None),
-            Inserted::Earlier(earlier) => Ok(Some(earlier)),
-        }
+    async fn insert_new(&self, record: NewRecord) -> Result<Insertion, StoreError> {
+        self.writer.insert(EncodedRecord::new(record)?).await
     }
 
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, StoreError> {
         let record = EncodedRecord::new(record)?;
         let outcome = self.writer.begin_insert(record).await?;
         Ok(Box::pin(async {
-            outcome.await.map_err(|_| StoreError::Closed)?.map(drop)
+            outcome.await.map_err(|_| StoreError::Closed)?
         }))
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::analysis::admin::replay::NOT_ASKED;
 use crate::analysis::api::extract::query::Query;
 use crate::analysis::api::records::filters;
-use crate::analysis::ingest::process::NOT_STORED;
+use crate::analysis::ingest::process::{NOT_STORED, OTHER_TEXT};
 use crate::analysis::people::administration::check_name;
 use crate::analysis::people::passwords;
 use crate::analysis::rules::application_rules::ApplicationRules;
@@ -96,6 +96,8 @@ fn what_is_left_out_of_a_verdict_is_told() {
     for text in [
         NOT_ASKED,
         NOT_STORED,
+        OTHER_TEXT,
+        monitor_store::STORED_APART,
         "is not compiled: the regexes before it took 5000 ms",
         "validation_config.inline.custom: ignored, custom policies are for user messages only",
         "validation_config.inline.x: not known, ignored",
