@@ -188,12 +188,14 @@ pub(crate) async fn a_numbered_record_under_a_taken_id_is_stored_beside_it_and_o
         assert_eq!(record.answer.warnings, again.warnings);
         let id = record.summary.exchange_id.unwrap();
         assert!(id.starts_with(&format!("1-{number}#")), "{id}");
-        let late = bed.store.insert_new(saying(exchange, Some("late"))).await;
-        let Insertion::Earlier(earlier) = late.unwrap() else {
-            panic!("a message without a number is not stored beside another");
-        };
-        assert_eq!(earlier.answer.request_id, first.answer.request_id);
-        assert_eq!(earlier.has_other_text, theirs.is_some());
+        for (text, is_other) in [(theirs, false), (Some("late"), true)] {
+            let late = saying(exchange.clone(), text);
+            let Insertion::Earlier(earlier) = bed.store.insert_new(late).await.unwrap() else {
+                panic!("a message without a number is not stored beside another");
+            };
+            assert_eq!(earlier.answer.request_id, first.answer.request_id);
+            assert_eq!(earlier.has_other_text, is_other);
+        }
     }
     let other = NewRecord {
         exchange_id: Some("1-1".to_owned()),
