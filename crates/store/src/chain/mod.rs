@@ -13,7 +13,8 @@
 //!
 //! A number that arrives again with another record is a repeat: that record is stored without the number,
 //! and counted. (So is a record that arrives again after it was removed.) If the record itself is already
-//! stored under another number, or under none, the new number becomes a stub: nothing is missing.
+//! stored under another number, or under none, the new number becomes a stub: nothing is missing. Another record
+//! under its exchange id is not the record itself: `sql::reused_id` tells them apart.
 
 mod gap_scan;
 mod runs;

@@ -58,8 +58,10 @@ struct AdditionalParameters {
     /// At most 512 bytes.
     #[schema(max_length = 512)]
     session_id: Option<String>,
-    /// Identifies the exchange, in at most 512 bytes. A second message of the same application, exchange and stage is not stored again and
-    /// gets the answer of the first one.
+    /// Identifies the exchange, in at most 512 bytes. A second message of the same application, exchange and stage is
+    /// not stored again and gets the answer of the first one. Another text is not stored either; it gets a verdict of
+    /// its own, with a warning. Only a gateway's record with a number (`chain`) is stored beside the first one, under an
+    /// id of its own and with a warning.
     request_id: Option<Value>,
     /// Code points at which a line feed stands between two parts of one message, ascending; at most 4,096. Findings may
     /// reach across them.

@@ -120,11 +120,13 @@ async fn detection_without_originals_keeps_masked_text_and_answers_the_same_twic
         let stored = world.stored(&first).await;
         assert_eq!(stored.answer.dataclean.cleaned_text.as_deref(), Some(kept));
         assert_eq!(stored.message.is_some(), keep_original);
-        // The other message of the same exchange gets the first one's record, not its text.
-        let other = world
-            .judge(id, Stage::PreCall, "to b@example.org too")
-            .await;
-        assert_eq!(other.body["dataclean"]["cleaned_text"], kept);
+        // Another text of the same exchange is not stored: its verdict is about itself, and says so.
+        let text = "to b@example.org too";
+        let other = world.judge(id, Stage::PreCall, text).await;
+        assert_eq!(other.body["dataclean"]["cleaned_text"], text);
+        assert_eq!(other.body["request_id"], first.body["request_id"]);
+        assert_eq!(other.body["warnings"][0]["code"], "other");
+        assert_eq!(world.stored(&other).await.message, stored.message);
     }
 }
 
