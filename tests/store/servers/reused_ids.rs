@@ -2,21 +2,17 @@
 //! own record is stored whichever came first, its number is its own, and what came second shows.
 
 use super::chain::{calls, registering, settled};
-use super::world::{authorised, on_every_store};
+use super::world::{authorised, over};
 use monitor_model::{Chain, ChainHash, Identity, Stage};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use support::postgres::Postgres;
 use support::request::{HELLO, Request};
 use support::stack::Stack;
 use support::upstream::{Upstream, json as upstream_json};
 use support::{KEY, eventually};
 use uuid::Uuid;
-
-on_every_store! {
-    contract_5_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none
-    contract_5_whichever_text_of_an_exchange_comes_first_the_numbered_one_is_stored
-}
 
 const CARD: &str = "the card is 4111 1111 1111 1111";
 const ANSWER: &str =
@@ -122,7 +118,19 @@ fn all_are_there(server: &Stack) {
     assert_eq!(counted(server, "stored_apart"), 1.0);
 }
 
-fn contract_5_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none(server: &Stack) {
+#[test]
+fn contract_5_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none() {
+    forge_at(&Stack::analysis_server().start());
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn contract_5_on_postgres_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none() {
+    let postgres = Postgres::start();
+    forge_at(&over(&postgres.database(), Stack::analysis_server()).start());
+}
+
+fn forge_at(server: &Stack) {
     let address = Arc::new(OnceLock::new());
     let upstream = forged_meanwhile(&address);
     address
@@ -175,7 +183,19 @@ impl Numbering {
     }
 }
 
-fn contract_5_whichever_text_of_an_exchange_comes_first_the_numbered_one_is_stored(server: &Stack) {
+#[test]
+fn contract_5_whichever_text_of_an_exchange_comes_first_the_numbered_one_is_stored() {
+    post_in_either_order(&Stack::analysis_server().start());
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn contract_5_on_postgres_whichever_text_comes_first_the_numbered_one_is_stored() {
+    let postgres = Postgres::start();
+    post_in_either_order(&over(&postgres.database(), Stack::analysis_server()).start());
+}
+
+fn post_in_either_order(server: &Stack) {
     let application = server.application_id();
     let mut gateway = Numbering {
         gateway: Uuid::from_u128(77),
