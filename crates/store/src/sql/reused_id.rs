@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 /// What the answer of a record says that is stored beside another one of its exchange and stage.
-pub const STORED_APART: &str = "its id stands for another text, which was stored first: this record is stored beside it, \
-     under an id of its own";
+pub const STORED_APART: &str = "its id stands for another text, which was stored first: this record is stored beside \
+     it, under an id of its own";
 
 type Digest = [u8; 32];
 

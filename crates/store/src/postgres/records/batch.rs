@@ -84,28 +84,14 @@ pub(in crate::postgres) async fn insert(
         match entry {
             Entry::New => new.push(one),
             Entry::Met(earlier) => {
-                let (outcome, own) = beside(one.row, *earlier)?;
-                inserted[one.place] = outcome;
+                let own;
+                (inserted[one.place], own) = beside(one.row, *earlier)?;
                 apart.extend(own.map(|row| (one, row)));
             }
         }
     }
-    let apart: Vec<_> = apart
-        .iter()
-        .map(|(one, row)| Positioned { row, ..*one })
-        .collect();
-    for (one, entry) in apart
-        .iter()
-        .zip(enter_ledger(&mut transaction, &apart).await?)
-    {
-        inserted[one.place] = match entry {
-            Entry::New => Inserted::Apart,
-            Entry::Met(earlier) => Inserted::Earlier(Box::new(earlier.record)),
-        };
-        if matches!(inserted[one.place], Inserted::Apart) {
-            new.push(*one);
-        }
-    }
+    let apart = apart.iter().map(|(one, row)| Positioned { row, ..*one });
+    new.extend(enter_apart(&mut transaction, apart.collect(), &mut inserted).await?);
     if !new.is_empty() {
         write(&mut transaction, &new, lane).await?;
         adopt_waiting(&mut transaction, &new).await?;
@@ -131,6 +117,26 @@ fn beside(row: &RecordRow, earlier: Earlier) -> Result<(Inserted, Option<RecordR
         Reuse::Apart => Ok((outcome, row.apart()?)),
         Reuse::Repeat | Reuse::OtherText => Ok((outcome, None)),
     }
+}
+
+/// Enters the rows that are stored apart; returns those that were not stored before.
+async fn enter_apart<'r>(
+    connection: &mut PgConnection,
+    apart: Vec<Positioned<'r>>,
+    inserted: &mut [Inserted],
+) -> Result<Vec<Positioned<'r>>, Failure> {
+    let mut new = Vec::new();
+    let entries = enter_ledger(connection, &apart).await?;
+    for (one, entry) in apart.into_iter().zip(entries) {
+        inserted[one.place] = match entry {
+            Entry::New => {
+                new.push(one);
+                Inserted::Apart
+            }
+            Entry::Met(earlier) => Inserted::Earlier(Box::new(earlier.record)),
+        };
+    }
+    Ok(new)
 }
 
 /// What becomes of each row as far as applications and users tell, and the rows to insert.

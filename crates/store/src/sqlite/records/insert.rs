@@ -96,16 +96,7 @@ pub(in crate::sqlite) async fn insert(
         inserted.extend(insert_portion(connection, &accepted[range], seq).await?);
     }
     let mut end = first + accepted.len() as i64;
-    let mut settled = Vec::with_capacity(accepted.len());
-    for (row, inserted) in accepted.iter().zip(inserted) {
-        let outcome = match inserted {
-            Err(error) => Err(error),
-            Ok(true) => Ok(Insertion::New),
-            Ok(false) => beside_earlier(connection, row, end).await,
-        };
-        end += i64::from(matches!(outcome, Ok(Insertion::Apart(_))));
-        settled.push(outcome);
-    }
+    let settled = settle(connection, &accepted, inserted, &mut end).await;
     if before.has_waiting {
         let adopt = sqlx::query(ADOPT_WAITING).bind(first).bind(end);
         adopt.execute(&mut *connection).await?;
@@ -124,16 +115,35 @@ pub(in crate::sqlite) async fn insert(
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut settled = accepted.into_iter().zip(settled).peekable();
     for row in rows {
-        outcomes.push(
-            match settled.next_if(|(accepted, _)| std::ptr::eq(*accepted, row)) {
-                None if before.erased.contains(&row.record) => Err(StoreError::Erased),
-                None => Err(StoreError::NoApplication),
-                Some((_, outcome)) => outcome,
-            },
-        );
+        let outcome = settled.next_if(|(accepted, _)| std::ptr::eq(*accepted, row));
+        outcomes.push(match outcome {
+            None if before.erased.contains(&row.record) => Err(StoreError::Erased),
+            None => Err(StoreError::NoApplication),
+            Some((_, outcome)) => outcome,
+        });
     }
     chain::enter(connection, numbers(rows, &outcomes)).await?;
     Ok(outcomes)
+}
+
+/// What becomes of rows, by whether they were inserted. Those that are stored apart get the positions from `end`.
+async fn settle(
+    connection: &mut SqliteConnection,
+    rows: &[&EncodedRecord],
+    inserted: Vec<Result<bool, StoreError>>,
+    end: &mut i64,
+) -> Vec<Result<Insertion, StoreError>> {
+    let mut outcomes = Vec::with_capacity(rows.len());
+    for (row, inserted) in rows.iter().zip(inserted) {
+        let outcome = match inserted {
+            Err(error) => Err(error),
+            Ok(true) => Ok(Insertion::New),
+            Ok(false) => beside_earlier(connection, row, *end).await,
+        };
+        *end += i64::from(matches!(outcome, Ok(Insertion::Apart(_))));
+        outcomes.push(outcome);
+    }
+    outcomes
 }
 
 /// What becomes of a row whose exchange and stage a stored record has. `seq` is free for it.
