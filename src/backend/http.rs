@@ -131,9 +131,10 @@ impl HttpAnalyzer {
         Some(report().to_string())
     }
 
+    /// `request` makes the request, once more where its connection breaks.
     async fn verdict(
         &self,
-        request: Request<Body>,
+        request: impl Fn() -> Result<Request<Body>, AnalyzerError>,
         largest: usize,
     ) -> Result<AnalysisResponse, AnalyzerError> {
         let answer = self.call(request, largest).await?;
@@ -155,12 +156,12 @@ impl HttpAnalyzer {
         let Ok(authorization) = bearer(key) else {
             return Recognition::UnknownKey;
         };
-        let request = Request::post(self.batch_uri.clone())
-            .header(AUTHORIZATION, authorization)
-            .header(CONTENT_TYPE, batch::CONTENT_TYPE)
-            .body(http_client::whole(Vec::new()));
-        let Ok(request) = request else {
-            return Recognition::UnknownKey;
+        let request = || {
+            let request = Request::post(self.batch_uri.clone())
+                .header(AUTHORIZATION, authorization.clone())
+                .header(CONTENT_TYPE, batch::CONTENT_TYPE)
+                .body(http_client::whole(Vec::new()));
+            request.map_err(|_| AnalyzerError::Refused(400))
         };
         let Ok(answer) = self.call(request, SHORT_ANSWER).await else {
             return Recognition::NoAnswer;
@@ -173,8 +174,15 @@ impl HttpAnalyzer {
         }
     }
 
-    async fn call(&self, request: Request<Body>, largest: usize) -> Result<Answer, AnalyzerError> {
-        let answer = self.client.send_repeatable(request, largest, self.timeout);
+    async fn call(
+        &self,
+        request: impl Fn() -> Result<Request<Body>, AnalyzerError>,
+        largest: usize,
+    ) -> Result<Answer, AnalyzerError> {
+        let (first, again) = (request()?, || request().ok());
+        let answer = self
+            .client
+            .send_repeatable(first, again, largest, self.timeout);
         answer.await.map_err(|error| unavailable(detail(error)))
     }
 }
@@ -220,17 +228,19 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 impl Analyzer for HttpAnalyzer {
     async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         let largest = largest_answer(record.message.len());
-        self.verdict(self.request(record)?, largest).await
+        self.verdict(|| self.request(record), largest).await
     }
 
     async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
-        let mut request = self.request(record)?;
-        let deferred = HeaderValue::from_static("1");
-        request.headers_mut().insert(DEFERRED_HEADER, deferred);
+        let request = || {
+            let mut request = self.request(record)?;
+            let deferred = HeaderValue::from_static("1");
+            request.headers_mut().insert(DEFERRED_HEADER, deferred);
+            Ok(request)
+        };
+        let analysis = self.verdict(request, largest_answer(record.message.len()));
         Ok(Verdict {
-            analysis: self
-                .verdict(request, largest_answer(record.message.len()))
-                .await?,
+            analysis: analysis.await?,
             durable: None,
         })
     }
@@ -272,11 +282,13 @@ impl Analyzer for HttpAnalyzer {
 
     async fn analyze_batch(&self, records: &[&Record]) -> Option<Vec<BatchResult>> {
         let first = records.first()?;
-        let body = batch::lines(records)?;
-        let request = self.post(&self.batch_uri, batch::CONTENT_TYPE, first, body);
+        let request = || {
+            let body = batch::lines(records).ok_or(AnalyzerError::Refused(400))?;
+            self.post(&self.batch_uri, batch::CONTENT_TYPE, first, body)
+        };
         let short = SHORT_ANSWER / ANSWER_PER_BYTE;
         let lengths = records.iter().map(|record| short + record.message.len());
-        let answer = self.call(request.ok()?, largest_answer(lengths.sum()));
+        let answer = self.call(request, largest_answer(lengths.sum()));
         let answer = answer.await.ok()?;
         let body = answer.body.as_ref().ok()?;
         if answer.status.is_success() {

@@ -154,18 +154,23 @@ impl HttpClient {
     }
 
     /// Like [`Self::open`], for a request that does no harm when it arrives twice. A server may close a connection
-    /// while the request is on its way over it: if a connection breaks, the request is sent once more over a new one.
+    /// while the request is on its way over it: if a connection breaks, the request is made `again` and sent over a new
+    /// one.
     ///
     /// # Errors
     /// [`ClientError::Connect`] and [`ClientError::Broken`].
     pub async fn open_repeatable(
         &self,
         request: Request<Body>,
+        again: impl FnOnce() -> Option<Request<Body>>,
     ) -> Result<UnreadAnswer, ClientError> {
-        let again = copy(&request);
-        match (self.open(request).await, again) {
-            (Err(ClientError::Broken), Some(again)) => open(&self.fresh, again).await,
-            (answer, _) => answer,
+        let answer = self.open(request).await;
+        if !matches!(answer, Err(ClientError::Broken)) {
+            return answer;
+        }
+        match again() {
+            Some(again) => open(&self.fresh, again).await,
+            None => answer,
         }
     }
 
@@ -189,10 +194,11 @@ impl HttpClient {
     pub async fn send_repeatable(
         &self,
         request: Request<Body>,
+        again: impl FnOnce() -> Option<Request<Body>>,
         largest: usize,
         within: Duration,
     ) -> Result<Answer, ClientError> {
-        whole_answer(self.open_repeatable(request), largest, within).await
+        whole_answer(self.open_repeatable(request, again), largest, within).await
     }
 }
 
@@ -233,18 +239,6 @@ async fn whole_answer(
     };
     let answer = timeout(within, answer).await;
     answer.unwrap_or(Err(ClientError::Late))
-}
-
-/// A request once more; None for one whose body is not in memory.
-fn copy(request: &Request<Body>) -> Option<Request<Body>> {
-    let Either::Left(body) = request.body() else {
-        return None;
-    };
-    let mut copy = Request::new(Either::Left(body.clone()));
-    request.method().clone_into(copy.method_mut());
-    request.uri().clone_into(copy.uri_mut());
-    request.headers().clone_into(copy.headers_mut());
-    Some(copy)
 }
 
 fn unpooled(connector: HttpsConnector<HttpConnector<Resolver>>) -> Connections {

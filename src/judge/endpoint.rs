@@ -200,14 +200,18 @@ impl Endpoint {
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<Bytes, Fault> {
-        let mut request = Request::post(self.uri.clone()).header(CONTENT_TYPE, "application/json");
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization);
-        }
-        let request = request
-            .body(whole(body))
-            .map_err(|_| Fault::Unreachable("its address cannot be asked"))?;
-        let answer = self.client.open_repeatable(request).await.map_err(fault)?;
+        let body = Bytes::from(body);
+        let request = || {
+            let mut request =
+                Request::post(self.uri.clone()).header(CONTENT_TYPE, "application/json");
+            if let Some(authorization) = &self.authorization {
+                request = request.header(AUTHORIZATION, authorization);
+            }
+            request.body(whole(body.clone()))
+        };
+        let first = request().map_err(|_| Fault::Unreachable("its address cannot be asked"))?;
+        let answer = self.client.open_repeatable(first, || request().ok());
+        let answer = answer.await.map_err(fault)?;
         match answer.status.is_success() {
             true => answer.read(LARGEST_ANSWER).await.map_err(fault),
             false => Err(Fault::Status(answer.status.as_u16())),

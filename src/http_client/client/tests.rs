@@ -61,7 +61,7 @@ async fn a_repeatable_request_over_a_connection_that_breaks_is_sent_once_more() 
         let request = Request::post(format!("http://{address}/")).header("a", "b");
         request.body(whole("body")).unwrap()
     };
-    let send = || client.send_repeatable(request(), 4, Duration::from_secs(60));
+    let send = || client.send_repeatable(request(), || Some(request()), 4, Duration::from_secs(60));
     assert_eq!(send().await.unwrap().body.unwrap(), "hi");
     // Once more over a new connection, which is not kept.
     assert_eq!(send().await.unwrap().body.unwrap(), "hi");
