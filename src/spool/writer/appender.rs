@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// Time between two times that the second thread appends.
 const PACE: Duration = Duration::from_millis(10);
+/// Bytes that a chunk may have allocated beyond its own while it waits.
+const SLACK: usize = 64 << 10;
 /// Time until it tries a disk again that refused.
 const RETRY: Duration = Duration::from_millis(250);
 
@@ -189,6 +191,10 @@ impl Unsynced {
             let chunk = &mut taken.chunk;
             let finished = chunk.finish();
             finished.unwrap_or_else(|error| core.log_disk_error(&error));
+            if chunk.bytes.capacity() - chunk.bytes.len() > SLACK {
+                // It waits for the sync, and what it has grown ahead counts in no bound.
+                chunk.bytes.shrink_to_fit();
+            }
             let is_own = |file: &OpenSegment| file.id == chunk.segment;
             if !self.files.iter().any(is_own) {
                 self.files.push_back(OpenSegment::create(folder, chunk)?);
