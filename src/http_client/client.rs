@@ -154,8 +154,7 @@ impl HttpClient {
     }
 
     /// Like [`Self::open`], for a request that does no harm when it arrives twice. A server may close a connection
-    /// while the request is on its way over it: if a connection breaks, the request is made `again` and sent over a new
-    /// one.
+    /// while the request is on its way over it: if one breaks, the request is made `again` and sent over a new one.
     ///
     /// # Errors
     /// [`ClientError::Connect`] and [`ClientError::Broken`].

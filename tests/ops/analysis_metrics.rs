@@ -10,7 +10,7 @@ use support::bucket::Bucket;
 use support::eventually;
 use support::fault::SilentProxy;
 use support::line::signal;
-use support::postgres::Postgres;
+use support::postgres::{Database, Postgres};
 use support::request::Request;
 use support::stack::{Folder, Stack};
 
@@ -244,27 +244,38 @@ fn a_store_that_falls_silent_under_load_does_not_count_as_answering() {
     });
 }
 
+/// An analysis server with this database.
+fn over(database: &Database) -> Stack {
+    let variables = database.owner_env().into_iter();
+    let server = Stack::analysis_server();
+    let server = variables.fold(server, |server, (name, value)| server.env(name, value));
+    server.start()
+}
+
+/// Holds a lock for four seconds that searches wait for, each with a connection.
+fn lock_records(database: &Database) {
+    database
+        .query("BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4); COMMIT");
+}
+
+fn await_lock(database: &Database) {
+    eventually("the table is locked", || {
+        let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
+            AND relation = 'records'::regclass";
+        (database.query(locks) == "1").then_some(())
+    });
+}
+
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_store_whose_connections_are_all_at_work_answers() {
     let postgres = Postgres::start();
     let database = postgres.database();
-    let mut stack = Stack::analysis_server();
-    for (name, value) in database.owner_env() {
-        stack = stack.env(name, value);
-    }
-    let stack = stack.start();
+    let stack = over(&database);
     std::thread::scope(|scope| {
-        // Searches wait for this lock, each with a connection.
-        let lock = "LOCK TABLE records IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4)";
-        let lock = format!("BEGIN; {lock}; COMMIT");
-        let (database, stack) = (&database, &stack);
-        let held = scope.spawn(move || database.query(&lock));
-        eventually("the table is locked", || {
-            let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
-                AND relation = 'records'::regclass";
-            (database.query(locks) == "1").then_some(())
-        });
+        let stack = &stack;
+        let held = scope.spawn(|| lock_records(&database));
+        await_lock(&database);
         for _ in 0..16 {
             scope.spawn(move || stack.analysis("/records", KEY).status());
         }
@@ -288,24 +299,15 @@ fn searches_that_their_clients_leave_take_no_more_connections() {
     // CONTRACT 38: PostgreSQL goes on with a statement whose client has left.
     let postgres = Postgres::start();
     let database = postgres.database();
-    let mut stack = Stack::analysis_server();
-    for (name, value) in database.owner_env() {
-        stack = stack.env(name, value);
-    }
-    let stack = stack.start();
+    let stack = over(&database);
     let waiting = || {
         let locks =
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'records'::regclass";
         database.query(locks).parse::<u64>().unwrap()
     };
     std::thread::scope(|scope| {
-        let lock = "BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(4); COMMIT";
-        let held = scope.spawn(|| database.query(lock));
-        eventually("the table is locked", || {
-            let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted \
-                AND relation = 'records'::regclass";
-            (database.query(locks) == "1").then_some(())
-        });
+        let held = scope.spawn(|| lock_records(&database));
+        await_lock(&database);
         let (mut asked, mut left, mut most) = (VecDeque::new(), 0, 0);
         while !held.is_finished() {
             let search = authorised(Request::get("/records"));

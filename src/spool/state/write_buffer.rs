@@ -13,6 +13,9 @@ use std::io;
 /// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
 const MAX_UNSYNCED: u64 = 32 << 20;
 
+/// A chunk of so many bytes takes no further frame, and a frame of so many is allocated at once.
+const LARGE: usize = 1 << 20;
+
 /// Frames for one segment.
 pub(crate) struct Chunk {
     pub(crate) segment: SegmentId,
@@ -80,14 +83,19 @@ impl WriteBuffer {
         record: &Record,
     ) -> u64 {
         let RecordPosition { segment, ordinal } = position;
-        let is_current = |chunk: &Chunk| chunk.segment == segment;
-        if !self.chunks.last().is_some_and(is_current) {
+        let has_room = |chunk: &Chunk| chunk.segment == segment && chunk.bytes.len() < LARGE;
+        if !self.chunks.last().is_some_and(has_room) {
             self.chunks.push(Chunk::new(segment, writer.clone()));
         }
         let Some(chunk) = self.chunks.last_mut() else {
             return 0;
         };
         let before = chunk.bytes.len();
+        let weight = usize::try_from(record.weight()).unwrap_or(0);
+        if weight >= LARGE {
+            // Growing step by step, it would take up to three times as much for a moment.
+            chunk.bytes.reserve_exact(weight);
+        }
         writer.draft(&mut chunk.bytes, ordinal, |out| {
             record_codec::encode(record, out);
         });

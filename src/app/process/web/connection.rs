@@ -174,12 +174,13 @@ impl WebConnection {
         *self.rest() = Some(rest);
     }
 
-    /// Whether the body has ended, or does within a little more: the next request is behind it.
-    pub(super) async fn reads_to_end(&self) -> bool {
+    /// Whether the body has ended, or does within a little more: the next request is behind it. A client that
+    /// `waits_to_send` it is not asked for it.
+    pub(super) async fn reads_to_end(&self, waits_to_send: bool) -> bool {
         let Some(mut rest) = self.rest().take() else {
             return !self.has_unread_body();
         };
-        if rest.size_hint().lower() > LONGEST_REST {
+        if waits_to_send || rest.size_hint().lower() > LONGEST_REST {
             return false;
         }
         let reading = async {

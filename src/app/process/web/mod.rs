@@ -327,8 +327,7 @@ async fn answer(
         let metrics = &connection.limits.metrics;
         metrics.analysis.answered(route, response.status().as_str());
     }
-    let is_read =
-        !connection.has_unread_body() || !waits_to_send && connection.reads_to_end().await;
+    let is_read = connection.reads_to_end(waits_to_send).await;
     if !is_read || is_chunked && !connection.has_certain_end() {
         close_behind(&mut response);
     }
