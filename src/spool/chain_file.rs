@@ -56,7 +56,7 @@ impl Owner {
 
 /// How far the segment that takes new records was written and synced. The segment may be gone since: its number is
 /// not given again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WrittenUpTo {
     pub(super) segment: u64,
     pub(super) bytes: u64,
@@ -80,14 +80,13 @@ impl WrittenUpTo {
     /// What a file says; nothing if it cannot be read, or comes from a version up to 4.1. After a power failure it may
     /// be older than the segment.
     pub(super) fn read(file: &File) -> Self {
-        let block = read_block(file, ON_DISK).unwrap_or([0; CONTENT]);
-        let number = |at: usize| {
-            let eight = block[at..].first_chunk().copied();
-            u64::from_le_bytes(eight.unwrap_or_default())
-        };
+        read_block(file, ON_DISK).map_or(Self::default(), |content| Self::of(&content))
+    }
+
+    fn of(content: &[u8; CONTENT]) -> Self {
         Self {
-            segment: number(Self::AT),
-            bytes: number(Self::AT + 8),
+            segment: number_at(content, Self::AT),
+            bytes: number_at(content, Self::AT + 8),
         }
     }
 }
@@ -171,9 +170,20 @@ fn open(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The content of a block, or of its copy if the block is damaged.
+/// The content of a block, or of its copy if the block is damaged. Of two that are whole and differ, since the disk
+/// refused one of them, the one with the higher number is newer.
 pub(super) fn read_block(file: &File, at: u64) -> Option<[u8; CONTENT]> {
-    read_copy(file, at).or_else(|| read_copy(file, at + COPY))
+    let copies = [at, at + COPY].into_iter();
+    let mut whole = copies.filter_map(|at| read_copy(file, at));
+    match at {
+        OWNER => whole.next(),
+        _ => whole.max_by_key(|content| (number_at(content, 0), WrittenUpTo::of(content))),
+    }
+}
+
+fn number_at(content: &[u8; CONTENT], at: usize) -> u64 {
+    let eight = content[at..].first_chunk().copied();
+    u64::from_le_bytes(eight.unwrap_or_default())
 }
 
 fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
@@ -183,12 +193,29 @@ fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
     (read == BLOCK && crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
 }
 
+/// Writes a block and its copy.
+///
+/// # Errors
+/// When the system refuses either.
 pub(super) fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
+    let [block, copy] = write_copies(file, at, content);
+    block.and(copy)
+}
+
+/// Writes a higher number, of which one copy is enough.
+///
+/// # Errors
+/// When the system refuses both.
+pub(super) fn write_higher(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
+    let [block, copy] = write_copies(file, at, content);
+    block.or(copy)
+}
+
+fn write_copies(file: &File, at: u64, content: [u8; CONTENT]) -> [io::Result<()>; 2] {
     let mut block = [0; BLOCK];
     block[..CONTENT].copy_from_slice(&content);
     block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
-    file.write_at(&block, at)?;
-    file.write_at(&block, at + COPY)
+    [at, at + COPY].map(|at| file.write_at(&block, at))
 }
 
 /// How many blocks of a file of that length are there and not whole.

@@ -27,6 +27,7 @@ mod frames;
 mod lease;
 mod record_codec;
 mod recovery;
+mod room;
 mod segment;
 mod segment_index;
 mod sequence;
@@ -48,14 +49,16 @@ pub use recovery::owed::{CopiedSpool, copy_owed, is_copy, restored_folder};
 pub use recovery::repair::{Repaired, repair};
 pub use recovery::summary::{FolderSummary, summarize};
 pub use recovery::takeover::{MovedSegments, existing_folders, sibling_folders, take_over};
+pub(crate) use room::Room;
 
 use self::core::SpoolCore;
 use self::system::now_ms;
 use crate::backend::{Analyzer, Record};
-use crate::fair_queue::KnownHolders;
+use crate::fair_queue::{KnownHolders, Tenant};
 use crate::observe::Metrics;
 use delivery::breaker::DeliveryBreaker;
 use monitor_model::{GATEWAY_VERSION, GatewayReport};
+use room::RoomQueue;
 use state::{Initial, State};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -67,6 +70,7 @@ use writer::Writer;
 pub struct Spool {
     core: Arc<SpoolCore>,
     breaker: Arc<DeliveryBreaker>,
+    room: Arc<RoomQueue>,
 }
 
 /// The three ends of a spool that was opened.
@@ -171,11 +175,28 @@ impl Spool {
         };
         let wakes = Some(dispatcher.clone());
         let state = State::new(initial, bounds.eviction(), bounds.memory, wakes);
+        let room = Arc::new(RoomQueue::new(state.watch_unsynced()));
         let core = Arc::new(SpoolCore::new(bounds, state, found.sequence_file, metrics));
         let writer = Writer::new(core.clone(), folder.clone(), lock);
         let breaker = Arc::new(DeliveryBreaker::new());
         let delivery = Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone());
-        Ok((Self { core, breaker }, delivery, writer))
+        let spool = Self {
+            core,
+            breaker,
+            room,
+        };
+        Ok((spool, delivery, writer))
+    }
+
+    /// Whether the disk keeps up, so that a call of this tenant need not wait for it.
+    pub(crate) fn has_room(&self, tenant: Tenant) -> bool {
+        self.room.has_room(tenant)
+    }
+
+    /// Waits until a disk that is behind has room for the record of a call of so many bytes, for some seconds at most;
+    /// not for one that refuses.
+    pub(crate) async fn wait_for_room(&self, tenant: Tenant, bytes: u64) -> Room {
+        self.room.wait(&self.core, tenant, bytes).await
     }
 
     /// Accepts a record and returns at once. If nothing more can be kept, the oldest records are dropped,

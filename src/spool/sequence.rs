@@ -239,8 +239,13 @@ impl SequenceFile {
         let written = WrittenUpTo::read(&file);
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
-        let owner = owner.filter(|owner| owner.gateway == disk.gateway);
-        let noted = owner.map(|_| read_number(&file, EARLY));
+        let is_own = match owner {
+            Some(owner) => owner.gateway == disk.gateway,
+            // Whose it was is lost; the segments say whose folder it is.
+            None => newest.is_some() && file.about()?.bytes > 0,
+        };
+        let owner = owner.filter(|_| is_own);
+        let noted = is_own.then(|| read_number(&file, EARLY));
         let is_lost = noted == Some(None);
         let mut early = noted.flatten().unwrap_or_default();
         let machine_crashed = owner.is_some_and(|owner| !owner.ended && owner.boot != boot);
@@ -255,8 +260,8 @@ impl SequenceFile {
             early: Mutex::new(early.sequence),
             written: Mutex::new(written),
         };
-        opened.record_on_disk(disk.number, None)?;
-        opened.write_number(EARLY, early)?;
+        chain_file::write_block(&opened.file, ON_DISK, opened.on_disk(disk.number, None))?;
+        chain_file::write_block(&opened.file, EARLY, number_block(early))?;
         opened.sign(false)?;
         disk::sync_folder(folder)?;
         // A process that ended in order lost nothing, and a new folder had nothing to lose.
@@ -276,18 +281,22 @@ impl SequenceFile {
         latest: SequenceNumber,
         written: Option<WrittenUpTo>,
     ) -> io::Result<()> {
+        chain_file::write_higher(&self.file, ON_DISK, self.on_disk(latest, written))
+    }
+
+    fn on_disk(&self, latest: SequenceNumber, written: Option<WrittenUpTo>) -> [u8; CONTENT] {
         let mut kept = lock(&self.written);
         *kept = written.unwrap_or(*kept);
         let mut content = number_block(latest);
         kept.put(&mut content);
-        chain_file::write_block(&self.file, ON_DISK, content)
+        content
     }
 
     /// Notes that a record is about to leave before it is on disk.
     pub(super) fn record_early(&self, number: SequenceNumber) -> io::Result<()> {
         let mut highest = lock(&self.early);
         if number.sequence > *highest {
-            self.write_number(EARLY, number)?;
+            chain_file::write_higher(&self.file, EARLY, number_block(number))?;
             if *highest == 0 {
                 // From now on a crash of the machine leaves a note, if an old one: the numbers leap behind it.
                 self.sync()?;
@@ -317,10 +326,6 @@ impl SequenceFile {
         owner.write(&self.file)?;
         self.file.sync()
     }
-
-    fn write_number(&self, at: u64, number: SequenceNumber) -> io::Result<()> {
-        chain_file::write_block(&self.file, at, number_block(number))
-    }
 }
 
 fn number_block(number: SequenceNumber) -> [u8; CONTENT] {
@@ -344,8 +349,11 @@ fn latest_on_disk(
                 number: higher(noted, own.map_or(noted, |latest| latest.number)),
             }
         }
-        // Without a readable file the segments decide.
-        (None, _, Some(newest)) => newest,
+        // If the file does not say whose it was, the segments do.
+        (None, noted, Some(newest)) => Latest {
+            gateway: newest.gateway,
+            number: noted.map_or(newest.number, |noted| higher(noted, newest.number)),
+        },
         // Without either the folder is new. If its highest number is not readable, no number would be safe.
         _ => Latest {
             gateway: Uuid::new_v4(),

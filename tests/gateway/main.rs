@@ -60,6 +60,7 @@ mod room;
 mod routes;
 mod smuggling;
 mod spool;
+mod spool_behind;
 mod spool_clock;
 mod spool_commands;
 mod spool_damage;

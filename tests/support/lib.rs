@@ -25,6 +25,7 @@ pub mod received;
 pub mod request;
 pub mod secrets;
 pub mod server;
+pub mod slow_disk;
 pub mod sqlite;
 pub mod stack;
 pub mod tls;

@@ -102,7 +102,15 @@ async fn handle(
         trace.set_request(chat, &session.req_header().headers);
     }
     let parsed = ParsedBody { body, scan };
-    let decision = match heavy(length, || decide::admit(snapshot, session, ctx, parsed)) {
+    let room = match &snapshot.spool {
+        Some(spool) if !spool.has_room(ctx.tenant) => {
+            Some(Box::pin(spool.wait_for_room(ctx.tenant, length as u64)).await)
+        }
+        _ => None,
+    };
+    let admission = heavy(length, || decide::admit(snapshot, session, ctx, parsed));
+    drop(room);
+    let decision = match admission {
         Admission::Forward(call) => Decision::Forward(call),
         Admission::AwaitVerdict(call) => {
             Box::pin(decide::pre_call(snapshot, session, ctx, *call)).await

@@ -212,9 +212,11 @@ impl DeliveryWorker {
         let Some(mut retrying) = self.retries.take_next() else {
             return;
         };
-        let Some(record) = retrying.items.front().map(|item| &item.record) else {
+        let Some(DeliveryItem { record, ticket, .. }) = retrying.items.front() else {
             return;
         };
+        // It may have come behind an earlier record of its exchange, and not be on disk yet.
+        self.shared.core.wait_to_send(*ticket, record).await;
         let attempt = self.shared.breaker.wait_for_turn().await;
         let answers_others = self.shared.breaker.is_closed();
         let sent = match self.send(record).await {

@@ -130,6 +130,47 @@ fn contract_5_without_the_file_the_segments_say_who_it_was_and_a_damaged_one_is_
 }
 
 #[test]
+fn contract_5_what_went_out_early_is_not_given_again_if_the_file_does_not_say_whose_it_was() {
+    for (lost, first) in [(&[0][..], 7), (&[0, 1], 7), (&[0, 2], LEAP + 6)] {
+        let folder = folder();
+        let (file, _) = open(&folder, None);
+        file.record_on_disk(at(5), None).unwrap();
+        file.record_early(at(6)).unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let mut bytes = std::fs::read(&path).unwrap();
+        for block in lost {
+            bytes[block * BLOCK..][..BLOCK].fill(0);
+            bytes[block * BLOCK + COPY as usize..][..BLOCK].fill(0);
+        }
+        std::fs::write(&path, bytes).unwrap();
+        let newest = Some(Latest {
+            gateway: file.gateway,
+            number: at(4),
+        });
+        let (again, numbers) = open(&folder, newest);
+        assert_eq!(again.gateway, file.gateway);
+        assert_eq!(next(numbers).0, first, "{lost:?}");
+    }
+}
+
+#[test]
+fn contract_5_a_number_of_which_the_disk_took_one_copy_is_not_given_again() {
+    for refused in [0, COPY as usize] {
+        let folder = folder();
+        let (file, _) = open(&folder, None);
+        file.record_early(at(6)).unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let before = std::fs::read(&path).unwrap();
+        file.record_early(at(9)).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let old = EARLY as usize + refused..EARLY as usize + refused + BLOCK;
+        bytes[old.clone()].copy_from_slice(&before[old]);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(next(open(&folder, None).1).0, 10);
+    }
+}
+
+#[test]
 fn contract_5_a_wrong_bit_anywhere_costs_no_number_and_is_said() {
     let whole = {
         let folder = folder();

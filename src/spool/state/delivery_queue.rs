@@ -5,14 +5,17 @@
 //! - `records` counts every record that was enqueued and has not been finished; `retrying` counts
 //!   those of them in a worker's retry queue.
 //! - `bytes` is the weight of the records that are not retrying. Retry queues have a bound of their own.
-//! - `is_full` is set when a record found no room and cleared when one leaves, so that a record read
-//!   back from disk is not decoded again and again for a queue without room.
+//! - `is_full` is set when a record found no room and cleared when one leaves, and `readable_at` is how much may be in
+//!   memory then, so that a record read back from disk is not decoded again and again for a queue without room.
 
 use crate::backend::{Durable, Record};
 use crate::spool::segment_index::RecordPosition;
 use monitor_model::RecordId;
 use std::sync::Arc;
 use tokio::sync::Notify;
+
+/// A record of an access key that no backend has accepted finds room while less than this part of the memory is used.
+const PART_OF_UNKNOWN: u64 = 4;
 
 /// A record on its way to the backend.
 pub(crate) struct DeliveryItem {
@@ -70,6 +73,7 @@ pub(super) struct DeliveryQueue {
     records: u64,
     retrying: u64,
     is_full: bool,
+    readable_at: u64,
 }
 
 impl DeliveryQueue {
@@ -82,13 +86,27 @@ impl DeliveryQueue {
             records: 0,
             retrying: 0,
             is_full: false,
+            readable_at: max_bytes / 2,
         }
     }
 
-    /// Enqueues a record if memory has room for it. A record larger than the bound is taken alone.
-    pub(super) fn offer(&mut self, item: DeliveryItem) -> Offered {
-        if self.bytes + item.weight > self.max_bytes && self.bytes > 0 {
+    /// Enqueues a record if memory has room for it, also for one whose access key is unknown. A record larger than the
+    /// bound is taken alone.
+    pub(super) fn offer(
+        &mut self,
+        item: DeliveryItem,
+        is_unknown: impl FnOnce(&Record) -> bool,
+    ) -> Offered {
+        let bytes = self.bytes + item.weight;
+        let part = self.max_bytes / PART_OF_UNKNOWN;
+        let most = match bytes > part && is_unknown(&item.record) {
+            true => part,
+            false => self.max_bytes,
+        };
+        self.readable_at = self.max_bytes / 2;
+        if bytes > most && self.bytes > 0 {
             self.is_full = true;
+            self.readable_at = self.readable_at.min(most.saturating_sub(item.weight));
             return Offered::NoRoom;
         }
         match self.push(item) {
@@ -148,7 +166,7 @@ impl DeliveryQueue {
 
     /// Whether there is room for records that are read back from disk.
     pub(super) fn has_room(&self) -> bool {
-        !self.is_full && self.bytes <= self.max_bytes / 2
+        !self.is_full && self.bytes <= self.readable_at
     }
 
     pub(super) fn bytes(&self) -> u64 {

@@ -35,6 +35,7 @@ use crate::fair_queue::KnownHolders;
 use delivery_queue::{DeliveryQueue, Offered};
 use segment_log::SegmentLog;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use tokio::sync::Notify;
 use waiting_letters::WaitingLetters;
 
@@ -143,6 +144,11 @@ impl State {
         self.log.known_holders().clone()
     }
 
+    /// The bytes that are not on disk, for those who have no lock.
+    pub(super) fn watch_unsynced(&self) -> Arc<AtomicU64> {
+        self.log.watch_unsynced()
+    }
+
     /// Has the writer sync without gathering further records; true if it has to be woken.
     pub(super) fn hurry(&mut self) -> bool {
         self.urgent = true;
@@ -197,7 +203,8 @@ impl State {
 
     fn offer(&mut self, item: DeliveryItem) -> Offered {
         let position = item.position;
-        let offered = self.delivery.offer(item);
+        let log = &self.log;
+        let offered = self.delivery.offer(item, |record| log.is_unknown(record));
         if offered == Offered::Enqueued
             && let Some(position) = position
         {

@@ -27,6 +27,7 @@ use crate::spool::sequence::{Hashed, Sequencer};
 #[cfg(test)]
 use crate::spool::witness;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The weight of a record that a frame certainly holds, also as a dead letter.
 const MAX_WEIGHT: u64 = MAX_CONTENT as u64 - (1 << 20);
@@ -83,7 +84,7 @@ impl SegmentLog {
 
     /// Whether a record may be appended, whatever share its access key has.
     pub(super) fn may_append(&self, record: &Record) -> Result<(), NotAccepted> {
-        match self.buffer.is_full() {
+        match self.buffer.is_full(false) {
             true => Err(NotAccepted::DiskBehind),
             false if record.weight() > MAX_WEIGHT => Err(NotAccepted::TooLarge),
             false => Ok(()),
@@ -94,8 +95,11 @@ impl SegmentLog {
     pub(super) fn may_accept(&self, record: &Record) -> Result<(), NotAccepted> {
         self.may_append(record)?;
         let share = self.shares.of(record);
-        match self.policy.is_over_share(&self.index, share) {
-            true => Err(NotAccepted::OverShare),
+        if self.policy.is_over_share(&self.index, share) {
+            return Err(NotAccepted::OverShare);
+        }
+        match share.is_unknown && self.buffer.is_full(true) {
+            true => Err(NotAccepted::DiskBehind),
             false => Ok(()),
         }
     }
@@ -130,6 +134,11 @@ impl SegmentLog {
     /// Whether new segments are encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         self.keys.current().is_some()
+    }
+
+    /// Whether the backend has accepted no record of this one's access key.
+    pub(super) fn is_unknown(&self, record: &Record) -> bool {
+        self.shares.is_unknown(record)
     }
 
     /// The backend has accepted a record of this one's access key.
@@ -350,6 +359,11 @@ impl SegmentLog {
     /// Whether there are bytes that the writer has not taken.
     pub(super) fn has_unwritten(&self) -> bool {
         !self.buffer.is_empty()
+    }
+
+    /// The bytes that are not on disk, for those who have no lock.
+    pub(super) fn watch_unsynced(&self) -> Arc<AtomicU64> {
+        self.buffer.watch_unsynced()
     }
 
     /// Whether there are bytes that are not on disk.

@@ -27,6 +27,8 @@ pub(crate) struct SpoolShares {
 pub(crate) struct Share {
     pub(crate) own: u64,
     pub(crate) holders: u64,
+    /// Whether it is the share of all keys that the backend has not accepted.
+    pub(crate) is_unknown: bool,
 }
 
 impl SpoolShares {
@@ -40,12 +42,19 @@ impl SpoolShares {
         &self.known
     }
 
+    /// Whether the backend has not accepted the record's access key.
+    pub(crate) fn is_unknown(&self, record: &Record) -> bool {
+        self.holder(record) == UNKNOWN
+    }
+
     /// The share of the record's access key.
     pub(crate) fn of(&self, record: &Record) -> Share {
-        let own = self.bytes.get(&self.holder(record)).copied().unwrap_or(0);
+        let holder = self.holder(record);
+        let own = self.bytes.get(&holder).copied().unwrap_or(0);
         Share {
             own,
             holders: self.bytes.len() as u64 + u64::from(own == 0),
+            is_unknown: holder == UNKNOWN,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Bytes that the request path has added and the writer has not synced yet.
 //!
 //! Invariant: `unsynced` is the length of all chunks in `chunks`, plus that of the chunks the writer
-//! has taken and neither synced nor discarded.
+//! has taken and neither synced nor discarded. It changes under the lock of the state, and is read without.
 
 use crate::backend::Record;
 use crate::spool::frames::writer::FrameWriter;
@@ -9,8 +9,11 @@ use crate::spool::record_codec;
 use crate::spool::segment::SegmentId;
 use crate::spool::segment_index::RecordPosition;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
+/// Bytes kept for a disk that is behind or refuses to be written; beyond it records are dropped, and beyond half of it
+/// those of access keys that no backend has accepted.
 const MAX_UNSYNCED: u64 = 32 << 20;
 
 /// A chunk of so many bytes takes no further frame, and a frame of so many is allocated at once.
@@ -58,7 +61,7 @@ impl Chunk {
 #[derive(Default)]
 pub(super) struct WriteBuffer {
     chunks: Vec<Chunk>,
-    unsynced: u64,
+    unsynced: Arc<AtomicU64>,
 }
 
 impl WriteBuffer {
@@ -67,12 +70,31 @@ impl WriteBuffer {
     }
 
     pub(super) fn has_unsynced(&self) -> bool {
-        self.unsynced > 0
+        self.unsynced() > 0
     }
 
-    /// Whether the disk is so far behind that no record is taken.
-    pub(super) fn is_full(&self) -> bool {
-        self.unsynced > MAX_UNSYNCED
+    /// Whether the disk is so far behind that no record is taken, of a key that no backend has accepted or of others.
+    pub(super) fn is_full(&self, is_unknown: bool) -> bool {
+        let most = if is_unknown {
+            MAX_UNSYNCED / 2
+        } else {
+            MAX_UNSYNCED
+        };
+        self.unsynced() > most
+    }
+
+    /// The bytes that are not synced, for those who have no lock.
+    pub(super) fn watch_unsynced(&self) -> Arc<AtomicU64> {
+        self.unsynced.clone()
+    }
+
+    fn unsynced(&self) -> u64 {
+        self.unsynced.load(Ordering::Relaxed)
+    }
+
+    /// Also for tests, as if the disk were that far behind.
+    pub(super) fn set_unsynced(&self, bytes: u64) {
+        self.unsynced.store(bytes, Ordering::Relaxed);
     }
 
     /// Encodes a record as the frame at this position of a segment; gives the frame's length.
@@ -100,7 +122,7 @@ impl WriteBuffer {
             record_codec::encode(record, out);
         });
         let length = (chunk.bytes.len() - before) as u64;
-        self.unsynced += length;
+        self.set_unsynced(self.unsynced() + length);
         length
     }
 
@@ -111,24 +133,18 @@ impl WriteBuffer {
 
     /// The writer has synced or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
-        self.unsynced -= bytes;
+        self.set_unsynced(self.unsynced() - bytes);
     }
 
     /// Discards the chunks of a segment that is dropped.
     pub(super) fn discard(&mut self, segment: SegmentId) {
-        self.unsynced -= self.buffered(segment);
+        self.released(self.buffered(segment));
         self.chunks.retain(|chunk| chunk.segment != segment);
     }
 
     /// Bytes of a segment that the writer has not taken yet.
     pub(super) fn buffered(&self, segment: SegmentId) -> u64 {
         length_of(&self.chunks, segment)
-    }
-
-    /// Makes the buffer look as if the disk were that far behind.
-    #[cfg(test)]
-    pub(super) fn set_unsynced(&mut self, bytes: u64) {
-        self.unsynced = bytes;
     }
 }
 

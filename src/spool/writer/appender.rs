@@ -41,6 +41,8 @@ struct Unsynced {
     /// The files of these chunks, in the order of the segments, and the file that takes new records.
     files: VecDeque<OpenSegment>,
     chunks: VecDeque<TakenChunk>,
+    /// How far the newest segment is synced of which anything is; its file may be closed since.
+    synced_up_to: Option<WrittenUpTo>,
     /// What had been accepted when chunks were last taken, when all of them were last written, and when all were synced.
     taken: Appended,
     written: Appended,
@@ -149,13 +151,7 @@ impl Appender {
 
     /// How far the newest segment is synced; None until anything is.
     pub(super) fn synced_up_to(&self) -> Option<WrittenUpTo> {
-        let unsynced = self.lock();
-        let mut newest = unsynced.files.iter().rev();
-        let newest = newest.find(|file| file.synced() > 0)?;
-        Some(WrittenUpTo {
-            segment: newest.id,
-            bytes: newest.synced(),
-        })
+        self.lock().synced_up_to
     }
 
     /// Bytes of a segment that are on disk.
@@ -231,6 +227,13 @@ impl Unsynced {
             synced
                 .into_iter()
                 .for_each(|synced| file.set_synced(synced.bytes));
+        }
+        let mut newest = self.files.iter().rev();
+        if let Some(newest) = newest.find(|file| file.synced() > 0) {
+            self.synced_up_to = Some(WrittenUpTo {
+                segment: newest.id,
+                bytes: newest.synced(),
+            });
         }
         let mut released = 0;
         while self.chunks.front().is_some_and(|taken| sync.covers(taken))

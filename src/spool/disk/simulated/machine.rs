@@ -107,7 +107,7 @@ pub(crate) fn doubtful_files() -> BTreeMap<u64, PathBuf> {
 pub(crate) fn is_synced(path: &Path) -> bool {
     with(|machine| {
         let node = machine.names.get(path).and_then(|id| machine.nodes.get(id));
-        node.is_none_or(|node| node.changes.is_empty())
+        node.is_none_or(|node| node.changes.is_empty() && node.visible == node.durable)
     })
 }
 
