@@ -188,9 +188,9 @@ impl Spool {
         Ok((spool, delivery, writer))
     }
 
-    /// Whether the disk keeps up, so that a call of this tenant need not wait for it.
-    pub(crate) fn has_room(&self, tenant: Tenant) -> bool {
-        self.room.has_room(tenant)
+    /// Whether the disk keeps up, so that a call of so many bytes need not wait for it.
+    pub(crate) fn has_room(&self, tenant: Tenant, bytes: u64) -> bool {
+        self.room.has_room(tenant, bytes)
     }
 
     /// Waits until a disk that is behind has room for the record of a call of so many bytes, for some seconds at most;

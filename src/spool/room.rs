@@ -46,12 +46,14 @@ impl RoomQueue {
         }
     }
 
-    pub(super) fn has_room(&self, tenant: Tenant) -> bool {
+    /// Whether so many bytes have room; more than there ever is have it while nothing waits for the disk.
+    pub(super) fn has_room(&self, tenant: Tenant, bytes: u64) -> bool {
         let most = match is_stranger(tenant.holder) {
             true => STRANGERS,
             false => KNOWN,
         };
-        self.unsynced.load(Ordering::Relaxed) <= most
+        let unsynced = self.unsynced.load(Ordering::Relaxed);
+        unsynced == 0 || unsynced + bytes <= most
     }
 
     /// Waits until the disk has room for a call of so many bytes. A call whose turn does not come in time, or whose
@@ -65,9 +67,13 @@ impl RoomQueue {
             tenant,
             urgency: Urgency::Awaited,
         };
+        core.metrics().spool.waits.inc();
         let turn = turns.take(claim, bytes).await.ok();
         let mut disk = core.watch_disk();
-        while turn.is_some() && !disk.borrow_and_update().is_degraded && !self.has_room(tenant) {
+        while turn.is_some()
+            && !disk.borrow_and_update().is_degraded
+            && !self.has_room(tenant, bytes)
+        {
             if timeout(HANGS, disk.changed()).await.is_err() {
                 core.set_degraded(true);
             }

@@ -103,7 +103,7 @@ async fn handle(
     }
     let parsed = ParsedBody { body, scan };
     let room = match &snapshot.spool {
-        Some(spool) if !spool.has_room(ctx.tenant) => {
+        Some(spool) if !spool.has_room(ctx.tenant, length as u64) => {
             Some(Box::pin(spool.wait_for_room(ctx.tenant, length as u64)).await)
         }
         _ => None,

@@ -17,6 +17,10 @@ const DEGRADED: About = (
     "monitor_spool_degraded",
     "1 while the spool's disk refuses writes.",
 );
+const WAITS: About = (
+    "monitor_spool_waits_total",
+    "Calls that waited because the spool's disk was behind.",
+);
 const LOST: About = (
     "monitor_spool_lost_total",
     "Records that were dropped from the spool undelivered, by reason.",
@@ -60,6 +64,8 @@ pub struct SpoolMetrics {
     pub age: Gauge,
     /// 1 while the spool's disk refuses writes.
     pub degraded: IntGauge,
+    /// Calls that waited because the spool's disk was behind.
+    pub waits: IntCounter,
     lost: IntCounterVec,
     /// Records that the backend refused for good, kept next to the spool.
     pub dead_letters: IntGauge,
@@ -84,6 +90,7 @@ impl SpoolMetrics {
             records: gauge(registry, RECORDS)?,
             age: seconds(registry, AGE)?,
             degraded: gauge(registry, DEGRADED)?,
+            waits: counter(registry, WAITS)?,
             lost: labelled::<DropReason>(registry, LOST, "reason")?,
             dead_letters: gauge(registry, DEAD_LETTERS)?,
             dead_letter_bytes: gauge(registry, DEAD_LETTER_BYTES)?,
