@@ -59,7 +59,7 @@ impl ReadTurns {
         in_turn(&self.pages, caller, read).await
     }
 
-    /// As [`ReadTurns::read`], of one row by its key, over the connections of the look-ups.
+    /// Reads one row by its key, over the connections of the look-ups.
     ///
     /// # Errors
     /// As [`ReadTurns::read`].

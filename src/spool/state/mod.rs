@@ -146,7 +146,7 @@ impl State {
 
     /// The bytes that are not on disk, for those who have no lock.
     pub(super) fn watch_unsynced(&self) -> Arc<AtomicU64> {
-        self.log.watch_unsynced()
+        self.log.buffer().watch_unsynced()
     }
 
     /// Has the writer sync without gathering further records; true if it has to be woken.
@@ -217,7 +217,7 @@ impl State {
 
     /// Whether the writer has a reason to begin a round.
     pub(super) fn has_work(&self) -> bool {
-        self.log.has_unsynced()
+        self.log.buffer().has_unsynced()
             || self.closing
             || !self.dead_letters.is_empty()
             || self.can_read_backlog()
@@ -234,7 +234,7 @@ impl State {
 
     /// Whether there are bytes that are not on disk.
     pub(super) fn has_unsynced(&self) -> bool {
-        self.log.has_unsynced()
+        self.log.buffer().has_unsynced()
     }
 
     /// Whether the spool is being closed.

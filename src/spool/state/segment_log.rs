@@ -27,7 +27,6 @@ use crate::spool::sequence::{Hashed, Sequencer};
 #[cfg(test)]
 use crate::spool::witness;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// The weight of a record that a frame certainly holds, also as a dead letter.
 const MAX_WEIGHT: u64 = MAX_CONTENT as u64 - (1 << 20);
@@ -361,14 +360,9 @@ impl SegmentLog {
         !self.buffer.is_empty()
     }
 
-    /// The bytes that are not on disk, for those who have no lock.
-    pub(super) fn watch_unsynced(&self) -> Arc<AtomicU64> {
-        self.buffer.watch_unsynced()
-    }
-
-    /// Whether there are bytes that are not on disk.
-    pub(super) fn has_unsynced(&self) -> bool {
-        self.buffer.has_unsynced()
+    /// What is not on disk yet.
+    pub(super) fn buffer(&self) -> &WriteBuffer {
+        &self.buffer
     }
 
     /// Hands all chunks to the writer, which reports each with [`Self::released`].
@@ -389,12 +383,6 @@ impl SegmentLog {
     /// The writer has synced or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
         self.buffer.released(bytes);
-    }
-
-    /// Makes the disk look as if it were that far behind.
-    #[cfg(test)]
-    pub(super) fn set_unsynced(&mut self, bytes: u64) {
-        self.buffer.set_unsynced(bytes);
     }
 
     // --- Figures ---

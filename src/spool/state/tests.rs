@@ -52,7 +52,7 @@ fn position(ordinal: u32) -> RecordPosition {
 impl State {
     /// Makes the disk look as if it were that far behind.
     pub(in crate::spool) fn set_unsynced(&mut self, bytes: u64) {
-        self.log.set_unsynced(bytes);
+        self.log.buffer().set_unsynced(bytes);
     }
 }
 
