@@ -2,7 +2,7 @@
 
 use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace};
 use super::callers::CountsFor;
-use super::limits::{CallPermit, HeadShare, MemoryReservation};
+use super::limits::{CallPermit, CallShare, HeadShare, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
 use super::upstream::{ModelServer, TriedServers};
@@ -55,7 +55,9 @@ pub struct CallContext {
     pub(crate) quota: Option<CallPermit>,
     /// The call's share of the gateway's limit.
     pub(crate) permit: Option<Permit>,
-    /// The memory of a long head of HTTP/2.
+    /// The call's share of those over HTTP/2 that its client may have.
+    pub(crate) share: Option<CallShare>,
+    /// The memory of a call over HTTP/2 until its access key is known to be accepted, and of a long head of it.
     pub(crate) head: Option<HeadShare>,
     /// The memory of an answer that is held, or that the client has not read yet.
     pub(crate) held_answer: Option<MemoryReservation>,
@@ -92,6 +94,7 @@ impl CallContext {
             cut: false,
             quota: None,
             permit: None,
+            share: None,
             head: None,
             held_answer: None,
             clock: CallClock::start(),

@@ -109,6 +109,7 @@ impl CallError {
             Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has reached its limit of concurrent calls; retry when one has ended".into()),
             Self::Overloaded(Exhausted::ClientMemory) => (503, GatewayError, "the gateway's memory for one client address is exhausted (limits.client_bytes); try again".into()),
             Self::Overloaded(Exhausted::Memory | Exhausted::ApiMemory) => (503, GatewayError, "the gateway's memory for calls in progress is exhausted (limits.buffered_bytes); try again".into()),
+            Self::Overloaded(Exhausted::ClientCalls) => (503, GatewayError, "this client has as many calls over HTTP/2 in progress as it may have; try again when one has ended".into()),
             Self::Overloaded(Exhausted::Descriptors) => (503, GatewayError, "the gateway has no file descriptors left for another call; try again".into()),
             Self::Overloaded(Exhausted::Disk) => (503, GatewayError, "the gateway's disk has no space for a request body of this size; try again".into()),
             Self::ClientGone => return None,
@@ -134,6 +135,7 @@ impl CallError {
             Self::Overloaded(
                 Exhausted::Memory
                 | Exhausted::ClientMemory
+                | Exhausted::ClientCalls
                 | Exhausted::ApiMemory
                 | Exhausted::Descriptors,
             ) => Some(1),

@@ -162,6 +162,11 @@ impl Gateway {
         route: &Route,
     ) -> Result<(), CallError> {
         if route.needs_key() {
+            if session.is_http2() {
+                let share = self.state.call_shares();
+                let share = share.try_take(ctx.tenant.holder, self.most_calls(ctx));
+                ctx.share = Some(share.ok_or(CallError::Overloaded(Exhausted::ClientCalls))?);
+            }
             let permit = self.state.call_limit().try_acquire();
             ctx.permit = Some(permit.ok_or(CallError::Overloaded(Exhausted::Descriptors))?);
         }
@@ -176,6 +181,15 @@ impl Gateway {
             ctx.quota = Some(snapshot.quotas.try_acquire(limited.id, &limited.limits)?);
         }
         Ok(())
+    }
+
+    /// How many calls over HTTP/2 one client may have in progress.
+    fn most_calls(&self, ctx: &CallContext) -> usize {
+        let most = usize::try_from(self.state.call_limit().limit()).unwrap_or(usize::MAX) / 4;
+        match ctx.is_key_accepted {
+            true => most,
+            false => most.min(ctx.snapshot.settings.limits.client_connections),
+        }
     }
 
     /// Limits the idle time of the connection, which pingora would keep without a limit.

@@ -4,7 +4,7 @@
 use super::context::CallContext;
 use super::docs::Asset;
 use super::error::CallError;
-use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
+use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME, STREAM_LINGER};
 use super::headers::{REQUEST_ID, X_ACCEL_BUFFERING, expects_continue, for_website};
 use crate::edge::cors;
 use crate::observe::events::{ConnectionEnded, Overloaded};
@@ -20,7 +20,7 @@ use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{Error, ErrorSource};
 use pingora_http::{RequestHeader, ResponseHeader};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// An unread body up to this size is read, so that the connection can be kept.
@@ -54,7 +54,8 @@ pub(crate) async fn error(
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
     whole(session, ctx, head, body.into()).await?;
     if matches!(error, CallError::Overloaded(_)) {
-        discard(session, LINGER_BYTES).await;
+        let longest = linger_time(session);
+        discard(session, LINGER_BYTES, longest).await;
     }
     Ok(())
 }
@@ -206,18 +207,28 @@ async fn read_small_body(session: &mut ServerSession) -> bool {
     if !small || expects_continue(head) {
         return false;
     }
-    discard(session, SMALL_BODY).await;
+    let longest = linger_time(session);
+    discard(session, SMALL_BODY, longest).await;
     session.is_body_done()
 }
 
 /// Closing with unread bytes would reset the connection, and the client could lose the answer.
 async fn linger(session: &mut ServerSession) {
     if !expects_continue(session.req_header()) {
-        discard(session, LINGER_BYTES).await;
+        let longest = linger_time(session);
+        discard(session, LINGER_BYTES, longest).await;
     }
 }
 
-async fn discard(session: &mut ServerSession, at_most: usize) {
+/// Over HTTP/2 a stream is closed by itself behind its answer (RFC 9113 8.1), and only what has come is read.
+fn linger_time(session: &ServerSession) -> Duration {
+    match session.is_http2() {
+        true => STREAM_LINGER,
+        false => LINGER_TIME,
+    }
+}
+
+async fn discard(session: &mut ServerSession, at_most: usize, longest: Duration) {
     let mut left = at_most;
     let reading = async {
         while let Ok(Ok(Some(bytes))) = timeout(LINGER_SILENCE, session.read_request_body()).await {
@@ -227,5 +238,5 @@ async fn discard(session: &mut ServerSession, at_most: usize) {
             }
         }
     };
-    let _ = timeout(LINGER_TIME, reading).await;
+    let _ = timeout(longest, reading).await;
 }

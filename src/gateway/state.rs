@@ -3,7 +3,9 @@
 
 use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
-use super::limits::{CallQuotas, ClientHeads, MemoryBudget, MemoryFigures, SpillFolder};
+use super::limits::{
+    CallQuotas, CallShares, ClientHeads, MemoryBudget, MemoryFigures, SpillFolder,
+};
 use super::listen::client_places::ClientPlaces;
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
@@ -204,6 +206,8 @@ pub struct GatewayState {
     client_places: Arc<ClientPlaces>,
     /// Limits calls as well: an HTTP/2 connection carries many, and each needs a descriptor.
     call_limit: Arc<ConnectionLimit>,
+    /// Bounds the calls over HTTP/2 of each client.
+    call_shares: Arc<CallShares>,
     /// The number of connections that the process has descriptors for.
     max_connections: i64,
 }
@@ -219,6 +223,7 @@ impl GatewayState {
             connection_limit: ConnectionLimit::for_clients(limit, metrics.clone()),
             client_places: ClientPlaces::new(snapshot.settings.limits.client_connections),
             call_limit: ConnectionLimit::new(max_connections, "descriptors", metrics.clone()),
+            call_shares: Arc::default(),
             max_connections,
             metrics,
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -294,6 +299,11 @@ impl GatewayState {
     /// Limits concurrent calls.
     pub(super) fn call_limit(&self) -> &Arc<ConnectionLimit> {
         &self.call_limit
+    }
+
+    /// Bounds the calls over HTTP/2 of each client.
+    pub(super) fn call_shares(&self) -> &Arc<CallShares> {
+        &self.call_shares
     }
 
     /// Bounds the connections of each client.

@@ -204,6 +204,8 @@ label!(
         Memory => "memory",
         /// Memory for one client address without an accepted access key, limits.client_bytes.
         ClientMemory => "client_memory",
+        /// Calls over HTTP/2 of one client.
+        ClientCalls => "client_calls",
         /// The disk that large request bodies are written to.
         Disk => "disk",
         /// File descriptors of the process.

@@ -34,6 +34,7 @@ mod hostile_memory;
 mod http2;
 mod http2_cases;
 mod http2_conformance;
+mod http2_shares;
 mod interim;
 mod invented_keys;
 mod isolation;

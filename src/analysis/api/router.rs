@@ -88,13 +88,15 @@ async fn share_with_websites(
     response
 }
 
-/// Notes what a gateway reports about itself in an accepted call.
+/// Notes what a gateway reports about itself with the records that it sends, not with what others may ask.
 async fn note_gateway(
     State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let header = request.headers().get(GATEWAY_HEADER);
+    let path = request.uri().path();
+    let sends = path.trim_start_matches("/api").starts_with("/process_");
+    let header = request.headers().get(GATEWAY_HEADER).filter(|_| sends);
     let report = header.and_then(|header| GatewayReport::read(header.to_str().ok()?));
     let response = next.run(request).await;
     if let Some(report) = report.filter(|_| response.status().is_success()) {

@@ -5,7 +5,7 @@
 //! - Each sign-in has a new value, whatever the browser sent before.
 
 use super::People;
-use super::administration::target;
+use super::administration::{check_name, target};
 use super::passwords;
 use super::refused_sign_ins::{Reason, RefusedSignIn};
 use crate::analysis::access::caller::Caller;
@@ -79,10 +79,12 @@ impl People {
         password: Secret,
         address: Option<IpAddr>,
     ) -> Result<Option<Account>, ApiError> {
-        let account = self
-            .accounts
-            .account_named(&name.trim().to_lowercase())
-            .await?;
+        let named = name.trim().to_lowercase();
+        // No account has another name, and a database may refuse to look for it.
+        let account = match check_name(&named) {
+            Ok(()) => self.accounts.account_named(&named).await?,
+            Err(_) => None,
+        };
         let able = account
             .as_ref()
             .filter(|account| account.disabled_at_ms.is_none());

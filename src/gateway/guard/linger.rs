@@ -10,3 +10,5 @@ pub(crate) const LINGER_BYTES: usize = 64 << 20;
 pub(crate) const LINGER_SILENCE: Duration = Duration::from_secs(1);
 /// The longest time in all.
 pub(crate) const LINGER_TIME: Duration = Duration::from_secs(5);
+/// The same for a stream of HTTP/2, whose connection stays open.
+pub(crate) const STREAM_LINGER: Duration = Duration::from_millis(100);

@@ -15,6 +15,6 @@ pub(super) use chunks::MalformedChunk;
 pub(super) use client_guard::ClientGuard;
 pub(super) use guarded_stream::GuardedStream;
 pub(super) use http1::{BodyFraming, ParsedHead};
-pub(crate) use linger::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
+pub(crate) use linger::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME, STREAM_LINGER};
 pub(crate) use slow_client::BodyPace;
 pub(super) use slow_client::is_too_slow;

@@ -82,6 +82,9 @@ impl Overloaded {
                 Exhausted::ClientMemory => {
                     "one client address has used up limits.client_bytes with long request heads, or with calls whose access key no backend has accepted"
                 }
+                Exhausted::ClientCalls => {
+                    "one client has its share of calls over HTTP/2 in progress: limits.client_connections for an address until the backend has accepted its access key, then a quarter of what the file descriptors allow"
+                }
                 Exhausted::Disk => {
                     "limits.spilled_bytes is exhausted, or the disk is full (data_dir)"
                 }

@@ -50,7 +50,8 @@ pub(super) fn person(
     // A boolean in Core 5.1: a provider that sends a word may mean anything by it.
     let is_verified = claims.get("email_verified") == Some(&Value::Bool(true));
     let email = text("email").filter(|email| is_verified && is_plain_address(email));
-    let email = email.map(str::to_lowercase);
+    // Other letters stay: U+212A in lower case is the k of another person's address.
+    let email = email.map(str::to_ascii_lowercase);
     Ok(Person {
         identity: Identity {
             issuer: settings.issuer.clone(),
