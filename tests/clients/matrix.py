@@ -27,6 +27,8 @@ LIBRARIES = {
     "instructor": frameworks.Instructor,
     "semantic-kernel": frameworks.SemanticKernel,
     "curl": raw_http.Curl,
+    "curl-http2": raw_http.CurlHttp2,
+    "h2": raw_http.H2,
     "httpx": raw_http.Httpx,
     "aiohttp": raw_http.Aiohttp,
 }

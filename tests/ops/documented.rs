@@ -1,6 +1,7 @@
-//! The shell commands of README and of the quick start, run as they stand. A block that only starts the
-//! program runs beside the others; they share one shell, as the reader's second terminal does. What differs
-//! from a reader's machine is named in [`Reader`]: `cargo run` starts the binary that is there, on free ports.
+//! The shell commands of README and of the quick start, and the Python client of the quick start, run as they
+//! stand. A block that only starts the program runs beside the others; they share one shell, as the reader's
+//! second terminal does. What differs from a reader's machine is named in [`Reader`]: `cargo run` starts the
+//! binary that is there, on free ports.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,15 +17,19 @@ use support::stack::Folder;
 const START: &str = "cargo run --release";
 /// What the shell prints behind each block, with the status of its last command.
 const END: &str = "__END__";
+const QUICK_START: &str = "docs/quickstart.md";
+/// What the quick start writes in its client for the reader's access key.
+const KEY_OF_THE_PAGE: &str = "\"the access key\"";
 /// Between two runs of a block whose answer is not there yet: records arrive in the background.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The `sh` blocks of a page, in order.
-fn blocks(page: &str) -> Vec<String> {
+/// The blocks of a page in a language, in order.
+fn blocks(page: &str, language: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = std::fs::read_to_string(path).unwrap();
     let mut blocks = Vec::new();
-    for part in text.split("\n```sh\n").skip(1) {
+    let begin = format!("\n```{language}\n");
+    for part in text.split(&begin).skip(1) {
         let (block, _) = part.split_once("\n```").expect("an end of the block");
         blocks.push(block.to_owned());
     }
@@ -155,7 +160,7 @@ impl Drop for Reader {
 /// Runs every block of a page; each prints what stands in its place here.
 #[track_caller]
 fn follow(page: &str, expected: &[&str]) -> Reader {
-    let blocks = blocks(page);
+    let blocks = blocks(page, "sh");
     assert_eq!(blocks.len(), expected.len(), "{page}: {blocks:#?}");
     let mut reader = Reader::new();
     for (block, expected) in blocks.iter().zip(expected) {
@@ -170,16 +175,35 @@ fn the_commands_of_the_readme_lead_to_a_blocked_request() {
     let answer = "\"object\":\"chat.completion\"";
     let mut reader = follow("README.md", &["", answer, "\"app_mode\":\"sync\""]);
     // "Make the call again."
-    reader.sees(&blocks("README.md")[1], "I cannot help with that.");
+    reader.sees(&blocks("README.md", "sh")[1], "I cannot help with that.");
+}
+
+/// Somebody who has followed the quick start up to its client.
+#[track_caller]
+fn follow_the_quick_start() -> Reader {
+    let count = "{\"type\":\"BANK_CARD_NUMBER\",\"count\":1}";
+    let record = "My card is [BANK_CARD_NUMBER]";
+    let steps = ["", "", "\"object\":\"chat.completion\"", count, record];
+    let blocked = ["\"app_mode\":\"sync\"", "I cannot help with that."];
+    follow(QUICK_START, &[&steps[..], &blocked[..]].concat())
 }
 
 #[test]
 #[ignore = "needs curl"]
 fn the_commands_of_the_quick_start_lead_from_a_call_to_its_record_and_a_blocked_one() {
-    let page = "docs/quickstart.md";
-    let count = "{\"type\":\"BANK_CARD_NUMBER\",\"count\":1}";
-    let record = "My card is [BANK_CARD_NUMBER]";
-    let steps = ["", "", "\"object\":\"chat.completion\"", count, record];
-    let blocked = ["\"app_mode\":\"sync\"", "I cannot help with that."];
-    follow(page, &[&steps[..], &blocked[..]].concat());
+    follow_the_quick_start();
+}
+
+#[test]
+#[ignore = "needs curl, and Python with openai"]
+fn the_client_of_the_quick_start_prints_the_stream_of_an_application_that_blocks() {
+    let python = support::tool("MONITOR_TEST_PYTHON");
+    let mut reader = follow_the_quick_start();
+    let clients = blocks(QUICK_START, "python");
+    assert_eq!(clients.len(), 1, "{clients:#?}");
+    assert!(clients[0].contains(KEY_OF_THE_PAGE), "{}", clients[0]);
+    // The shell puts its variable in.
+    let client = clients[0].replace(KEY_OF_THE_PAGE, "\"$KEY\"");
+    let block = format!("'{python}' - <<END_OF_CLIENT\n{client}\nEND_OF_CLIENT");
+    reader.sees(&block, "This is the demo upstream.");
 }

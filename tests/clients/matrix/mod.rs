@@ -45,6 +45,7 @@ const PYTHON: [(&str, &[[&str; 2]]); 4] = [
             ["autogen", "autogen-agentchat"],
             ["haystack", "haystack-ai"],
             ["curl"; 2],
+            ["curl-http2", "curl --http2-prior-knowledge"],
         ],
     ),
     (
@@ -54,6 +55,7 @@ const PYTHON: [(&str, &[[&str; 2]]); 4] = [
             ["litellm"; 2],
             ["llama-index", "llama-index-llms-openai-like"],
             ["instructor"; 2],
+            ["h2", "h2 (Python)"],
         ],
     ),
     (

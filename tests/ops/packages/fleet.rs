@@ -16,17 +16,18 @@ fn instructions(word: &str) -> Vec<String> {
 #[test]
 fn the_image_runs_without_rights_and_has_what_it_names() {
     let bases = instructions("FROM");
-    let last = bases.last().unwrap();
-    // A distroless base without a shell, whose user is no root.
+    assert_eq!(bases.last().unwrap(), "${BASE_IMAGE}");
+    // A distroless base without a shell, whose user is no root; and no root where another base takes its place.
+    let defaults = instructions("ARG");
+    let base = defaults
+        .iter()
+        .find_map(|default| default.strip_prefix("BASE_IMAGE="))
+        .unwrap();
     assert!(
-        last.contains("distroless") && last.ends_with(":nonroot"),
-        "{last}"
+        base.contains("distroless") && base.ends_with(":nonroot"),
+        "{base}"
     );
-    assert!(
-        instructions("USER")
-            .iter()
-            .all(|user| user != "root" && user != "0")
-    );
+    assert_eq!(instructions("USER"), ["65532:65532"]);
     for copy in instructions("COPY") {
         let words: Vec<&str> = copy
             .split_whitespace()
@@ -80,6 +81,7 @@ fn fleet() -> String {
         ("UPSTREAM_URL", "https://model.example"),
         ("DB_PASSWORD", "secret"),
         ("GATEWAY_DB_PASSWORD", "other"),
+        ("POSTGRES_IMAGE", "postgres:16"),
     ];
     let pattern = regex::Regex::new(r"\$\{([A-Z_]+)[^}]*\}").unwrap();
     let filled = pattern.replace_all(&text, |found: &regex::Captures<'_>| {
