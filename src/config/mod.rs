@@ -101,7 +101,8 @@ pub fn load(
 }
 
 /// The data folder alone, which has the same key, variable and flag in every role. Nothing else of the
-/// file is checked.
+/// file is checked, and a file is not read where a flag or a variable names the folder: whoever asks the running process
+/// gets its answer about the file.
 ///
 /// # Errors
 /// When the file cannot be read, or its value is not a path.
@@ -110,7 +111,8 @@ pub fn data_dir(
     overrides: &Overrides,
     env: Environment<'_>,
 ) -> Result<PathBuf, Problems> {
-    let document = file.map(Document::read).transpose();
+    let is_named = overrides.data_dir.is_some() || env("MONITOR_DATA_DIR").is_some();
+    let document = file.filter(|_| !is_named).map(Document::read).transpose();
     let document = document.map_err(|problem| Problems::new(vec![problem]))?;
     let mut reader = Reader::new(Sources {
         role: Role::All,

@@ -3,12 +3,17 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 use support::eventually;
 use support::fault::refusing_address;
+use support::http::Conn;
 use support::line::signal;
 use support::process::Process;
 use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpSocket;
+use tokio::time::timeout;
 
 fn health(stack: &Stack, arguments: &[&str]) -> Output {
     Command::new(support::monitor())
@@ -186,4 +191,36 @@ fn an_address_is_asked_alone_and_no_password_of_it_is_shown() {
         assert!(said.contains("cannot be used with"), "{said}");
     }
     assert_eq!(text(&health(&stack, &[&readyz]).stdout), "ready\n");
+}
+
+#[test]
+fn one_address_does_not_take_all_places_of_the_operations_listener() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let open: Vec<_> = (0..130)
+        .map(|_| {
+            let mut conn = Conn::open(stack.operations_addr);
+            // It may be closed at once.
+            let _ = conn.try_send(b"GET /livez HTTP/1.1\r\n");
+            conn
+        })
+        .collect();
+    let asking = async {
+        let another = TcpSocket::new_v4()?;
+        another.bind("127.0.0.2:0".parse().unwrap())?;
+        let mut socket = another.connect(stack.operations_addr).await?;
+        let request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        socket.write_all(request).await?;
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await?;
+        std::io::Result::Ok(answer)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let answer = runtime.block_on(async { timeout(Duration::from_secs(2), asking).await });
+    let answer = answer.expect("another address has a place").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop(open);
 }

@@ -75,6 +75,7 @@ fn contract_35_a_reload_says_the_same_whoever_asked_for_it() {
     let upstream = Upstream::ok();
     let good = upstream_at(&upstream);
     let wrong = "upstream: {url: \"http://127.0.0.1:9\", timeout: soon}\n".to_owned();
+    let broken = "upstream: {url: 5\n".to_owned();
     let waiting = format!("{good}limits: {{threads: 3}}\n");
     let stack = Stack::gateway().yaml(&good).start();
     let process = stack.process.id() as i32;
@@ -90,6 +91,7 @@ fn contract_35_a_reload_says_the_same_whoever_asked_for_it() {
     };
     for (yaml, [ok, failed]) in [
         (&wrong, [0.0, 1.0]),
+        (&broken, [0.0, 1.0]),
         (&good, [1.0, 0.0]),
         (&waiting, [1.0, 0.0]),
     ] {

@@ -39,10 +39,11 @@ impl Drop for Line {
     }
 }
 
-/// `monitor reload` or `monitor upgrade` for that process's folder.
+/// `monitor reload` or `monitor upgrade` for that process's folder, as the units of systemd call it.
 pub fn order(stack: &Stack, what: &str, role: &str) -> Output {
     Command::new(crate::monitor())
-        .args([what, "--role", role])
+        .args([what, "--role", role, "--config"])
+        .arg(stack.configuration())
         .env_clear()
         .env("MONITOR_DATA_DIR", stack.data_dir())
         .env("UPSTREAM_URL", "http://127.0.0.1:9")

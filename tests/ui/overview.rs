@@ -6,6 +6,7 @@ use crate::records::{keep, keeping};
 use crate::world::{administrator, administrators_browser};
 use serde_json::{Value, json};
 use support::KEY;
+use support::api::authorised;
 use support::eventually;
 use support::request::Request;
 use support::stack::Stack;
@@ -221,6 +222,24 @@ fn the_status_page_tells_of_the_server_and_of_each_gateways_spool() {
         let page = words(&admin.get("/ui/overview").text());
         own.is_match(&page).then_some(())
     });
+}
+
+#[test]
+fn a_report_of_a_gateway_comes_with_records() {
+    let server = Stack::analysis_server().start();
+    let mut admin = administrator(&server);
+    let report = "id=00000000-0000-4000-8000-000000000007; version=4.1.0; records=7; bytes=7; oldest=7; \
+                  dead=777; degraded=1";
+    let mut with_report = |request: Request| {
+        let request = authorised(request).header("X-Monitor-Gateway", report);
+        assert_eq!(request.call(server.analysis_addr).status(), 200);
+        words(&admin.get("/ui/status").text())
+    };
+    let page = with_report(Request::get("/records?limit=1"));
+    assert!(page.contains("No gateway has reported yet."), "{page}");
+    let body = json!({"application_id": server.application_id(), "message": "hello"});
+    let page = with_report(Request::post("/process_request/", body.to_string()));
+    assert!(page.contains("777"), "{page}");
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub enum WarningCode {
     UserErased,
     /// The verdicts on custom policies are those of the record; no judge was asked again.
     JudgeNotAsked,
+    /// Another text is stored under the same id.
+    ReusedId,
     /// Another kind, or a warning of a version that had no codes.
     #[serde(other)]
     Other,

@@ -47,7 +47,7 @@ pub(super) fn apart(mut record: NewRecord) -> Option<NewRecord> {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     tool.call_id = format!("{}#{digest}", tool.call_id);
-    let warning = Warning::new(WarningCode::Other, STORED_APART);
+    let warning = Warning::new(WarningCode::ReusedId, STORED_APART);
     record.answer.warnings.push(warning);
     Some(record)
 }
@@ -55,7 +55,7 @@ pub(super) fn apart(mut record: NewRecord) -> Option<NewRecord> {
 /// The verdict on a text that is not stored, under the id of the stored one.
 pub(super) fn unstored(mut own: StoredVerdict, stored: &StoredVerdict) -> StoredVerdict {
     own.answer.request_id = stored.answer.request_id;
-    let warning = Warning::new(WarningCode::Other, OTHER_TEXT);
+    let warning = Warning::new(WarningCode::ReusedId, OTHER_TEXT);
     own.answer.warnings.push(warning);
     own
 }

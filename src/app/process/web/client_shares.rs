@@ -191,7 +191,7 @@ impl<'a> Waiting<'a> {
     fn enter(shares: &'a ClientShares, client: Client) -> Option<Self> {
         let mut clients = shares.lock();
         let open = clients.entry(client).or_default();
-        if open.waiting >= MOST_WAITING.min(shares.of_token.connections) {
+        if open.waiting >= MOST_WAITING.min(shares.bounds(client).connections) {
             return None;
         }
         open.waiting += 1;

@@ -30,6 +30,9 @@ const SMALL_ANSWER: usize = 16 << 10;
 const LONGEST_REST: u64 = 64 << 10;
 /// How long that may take.
 const REST_TIMEOUT: Duration = Duration::from_secs(1);
+/// Connections of one address to the listener for the machine's own tools, and as many that wait: together fewer than
+/// all may have.
+const OF_A_TOOL: usize = 24;
 
 /// The limits of the connections of a listener.
 pub(crate) struct WebLimits {
@@ -67,7 +70,7 @@ impl WebLimits {
     pub(crate) fn of_tools(times: &Limits, most: usize, metrics: &Arc<Metrics>) -> Self {
         let bounds = ClientBounds {
             bytes: most,
-            connections: usize::MAX,
+            connections: OF_A_TOOL,
         };
         let memory = MemoryBudget::unmeasured(most as u64);
         Self {
