@@ -125,7 +125,7 @@ async fn detection_without_originals_keeps_masked_text_and_answers_the_same_twic
         let other = world.judge(id, Stage::PreCall, text).await;
         assert_eq!(other.body["dataclean"]["cleaned_text"], text);
         assert_eq!(other.body["request_id"], first.body["request_id"]);
-        assert_eq!(other.body["warnings"][0]["code"], "other");
+        assert_eq!(other.body["warnings"][0]["code"], "reused_id");
         assert_eq!(world.stored(&other).await.message, stored.message);
     }
 }

@@ -15,8 +15,8 @@ use tokio::time::timeout;
 
 /// Connections of one token, and those of one address that wait, in those of one address.
 const TIMES_AS_MANY: usize = 8;
-/// The most connections of one address that wait.
-const MOST_WAITING: usize = 64;
+/// The most connections of one address that wait for the analysis API.
+pub(super) const MOST_WAITING: usize = 64;
 /// One token may have one of so many parts of the memory, and at least what one address may have.
 const PARTS_OF_A_TOKEN: usize = 2;
 
@@ -34,6 +34,8 @@ pub(crate) struct ClientShares {
     of_token: ClientBounds,
     /// A trusted proxy, or a client behind one: it bounds their connections itself.
     of_proxied: ClientBounds,
+    /// Connections of one address that wait.
+    most_waiting: usize,
     clients: Mutex<HashMap<Client, Open>>,
 }
 
@@ -67,15 +69,21 @@ pub(super) struct ConnectionShare {
 }
 
 impl ClientShares {
-    /// The bytes of `memory` for all clients together.
-    pub(crate) fn new(memory: Arc<MemoryBudget>, of_address: ClientBounds) -> Arc<Self> {
+    /// The bytes of `memory` for all clients together; so many connections of one address wait.
+    pub(crate) fn new(
+        memory: Arc<MemoryBudget>,
+        of_address: ClientBounds,
+        most_waiting: usize,
+    ) -> Arc<Self> {
         let part = memory.limit_bytes() / PARTS_OF_A_TOKEN;
+        let of_token = ClientBounds {
+            bytes: part.max(of_address.bytes),
+            connections: of_address.connections.saturating_mul(TIMES_AS_MANY),
+        };
         Arc::new(Self {
             of_address,
-            of_token: ClientBounds {
-                bytes: part.max(of_address.bytes),
-                connections: of_address.connections.saturating_mul(TIMES_AS_MANY),
-            },
+            of_token,
+            most_waiting: most_waiting.min(of_token.connections),
             of_proxied: ClientBounds {
                 connections: usize::MAX,
                 ..of_address
@@ -191,7 +199,7 @@ impl<'a> Waiting<'a> {
     fn enter(shares: &'a ClientShares, client: Client) -> Option<Self> {
         let mut clients = shares.lock();
         let open = clients.entry(client).or_default();
-        if open.waiting >= MOST_WAITING.min(shares.bounds(client).connections) {
+        if open.waiting >= shares.most_waiting {
             return None;
         }
         open.waiting += 1;

@@ -1,6 +1,6 @@
 //! What the parts of one connection share: the bytes it reads and writes, the body of its request, the answer.
 
-use super::client_shares::{ClientBounds, ClientShares, ConnectionShare};
+use super::client_shares::{ClientBounds, ClientShares, ConnectionShare, MOST_WAITING};
 use crate::analysis::HeldMemory;
 use crate::config::{AnalysisSettings, Limits, TrustedProxies};
 use crate::edge;
@@ -60,7 +60,7 @@ impl WebLimits {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             before_requests: ClientHeads::new(memory.clone(), limits.client_bytes),
-            shares: ClientShares::new(memory, bounds),
+            shares: ClientShares::new(memory, bounds, MOST_WAITING),
             trusted_proxies: settings.trusted_proxies.clone(),
             metrics: metrics.clone(),
         }
@@ -77,7 +77,7 @@ impl WebLimits {
             header_timeout: times.header_timeout,
             idle_timeout: times.idle_timeout,
             before_requests: ClientHeads::new(memory.clone(), most as u64),
-            shares: ClientShares::new(memory, bounds),
+            shares: ClientShares::new(memory, bounds, OF_A_TOOL),
             trusted_proxies: TrustedProxies::default(),
             metrics: metrics.clone(),
         }

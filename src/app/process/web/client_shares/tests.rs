@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 
 fn shares(most: u64, bytes: usize, connections: usize) -> Arc<ClientShares> {
     let bounds = ClientBounds { bytes, connections };
-    ClientShares::new(MemoryBudget::unmeasured(most), bounds)
+    ClientShares::new(MemoryBudget::unmeasured(most), bounds, MOST_WAITING)
 }
 
 const NO_TIME: Duration = Duration::from_millis(1);
