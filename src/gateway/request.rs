@@ -12,7 +12,7 @@ use super::proxy::Gateway;
 use super::route::Route;
 use super::{auth, body_type, exchange, head_memory, respond};
 use crate::edge::{Coding, cors};
-use crate::fair_queue::{Claim, Tenant, Urgency, on_account, stranger};
+use crate::fair_queue::{Claim, Tenant, Urgency, holder_of, network, on_account, stranger};
 use crate::observe::Exhausted;
 use http::HeaderValue;
 use http::header::TRANSFER_ENCODING;
@@ -163,8 +163,12 @@ impl Gateway {
     ) -> Result<(), CallError> {
         if route.needs_key() {
             if session.is_http2() {
-                let share = self.state.call_shares();
-                let share = share.try_take(ctx.tenant.holder, self.most_calls(ctx));
+                let holder = match ctx.is_key_accepted {
+                    true => ctx.tenant.holder,
+                    false => holder_of(&ctx.client.map(network)),
+                };
+                let shares = self.state.call_shares();
+                let share = shares.try_take(holder, self.most_calls(ctx));
                 ctx.share = Some(share.ok_or(CallError::Overloaded(Exhausted::ClientCalls))?);
             }
             let permit = self.state.call_limit().try_acquire();

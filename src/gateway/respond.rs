@@ -220,7 +220,7 @@ async fn linger(session: &mut ServerSession) {
     }
 }
 
-/// Over HTTP/2 a stream is closed by itself behind its answer (RFC 9113 8.1), and only what has come is read.
+/// Over HTTP/2 a stream is closed by itself behind its answer (RFC 9113 8.1), and little more is read of it.
 fn linger_time(session: &ServerSession) -> Duration {
     match session.is_http2() {
         true => STREAM_LINGER,

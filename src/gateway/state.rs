@@ -51,6 +51,8 @@ pub struct Snapshot {
     pub(crate) memory: Arc<MemoryBudget>,
     /// Bounds the part of it that the request heads of one client take (`limits.client_bytes`), and what comes before.
     pub(crate) heads: Arc<ClientHeads>,
+    /// The same for connections of HTTP/2 themselves, which take no room from the calls of their address.
+    pub(crate) http2: Arc<ClientHeads>,
     /// Bounds the calls of each application.
     pub(crate) quotas: Arc<CallQuotas>,
     /// Files for large request bodies; None keeps them in memory.
@@ -123,6 +125,7 @@ impl Snapshot {
         memory.set_client_limit(client_limit(&settings, monitoring.analyzer.as_ref()));
         Some(Self {
             heads: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
+            http2: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
             memory,
             quotas: CallQuotas::new(metrics.clone()),
             spill,
@@ -169,12 +172,14 @@ impl Snapshot {
         let of_client = client_limit(&settings, self.analyzer.as_ref());
         self.memory.set_client_limit(of_client);
         self.heads.set_limit(settings.limits.client_bytes);
+        self.http2.set_limit(settings.limits.client_bytes);
         if let Some(spill) = &self.spill {
             spill.set_limit(settings.limits.spilled());
         }
         Some(Self {
             memory: self.memory.clone(),
             heads: self.heads.clone(),
+            http2: self.http2.clone(),
             quotas: self.quotas.clone(),
             spill: self.spill.clone(),
             settings,

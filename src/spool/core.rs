@@ -146,7 +146,7 @@ impl SpoolCore {
                 Receipt::OVER_SHARE
             }
             Err(NotAccepted::DiskBehind) => {
-                let reason = "the spool's disk refuses to be written and memory is full";
+                let reason = "the spool's disk is behind or refuses to be written, and memory has no room for it";
                 self.log_refused(stage, reason);
                 Receipt::NEVER
             }

@@ -14,7 +14,7 @@ const KNOWN: u64 = 16 << 20;
 const STRANGERS: u64 = 4 << 20;
 /// A disk that takes nothing for so long hangs.
 const HANGS: Duration = Duration::from_secs(2);
-/// How long a small call waits for its turn at most, and larger ones a second more for each MiB.
+/// How long a call waits at most, for its turn and then for the disk each; larger ones a second more for each MiB.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// Whose turn it is to wait for the disk.
@@ -24,7 +24,7 @@ pub(super) struct RoomQueue {
     strangers: Arc<Turns>,
 }
 
-/// The turn of a call, which ends once its record has been accepted.
+/// The turn of a call, which ends once its record has been accepted, or its check in synchronous mode has begun.
 pub(crate) struct Room {
     _turn: Option<Turn>,
 }
@@ -46,19 +46,22 @@ impl RoomQueue {
         }
     }
 
-    /// Whether so many bytes have room; more than there ever is have it while nothing waits for the disk.
+    /// Whether a call of so many bytes has room; a large one has it while half of what may wait is free.
     pub(super) fn has_room(&self, tenant: Tenant, bytes: u64) -> bool {
         let most = match is_stranger(tenant.holder) {
             true => STRANGERS,
             false => KNOWN,
         };
-        let unsynced = self.unsynced.load(Ordering::Relaxed);
-        unsynced == 0 || unsynced + bytes <= most
+        self.unsynced.load(Ordering::Relaxed) + bytes.min(most / 2) <= most
     }
 
     /// Waits until the disk has room for a call of so many bytes. A call whose turn does not come in time, or whose
     /// disk hangs or refuses, goes on without.
     pub(super) async fn wait(&self, core: &SpoolCore, tenant: Tenant, bytes: u64) -> Room {
+        if core.disk().is_degraded {
+            return Room { _turn: None };
+        }
+        core.metrics().spool.waits.inc();
         let turns = match is_stranger(tenant.holder) {
             true => &self.strangers,
             false => &self.known,
@@ -67,17 +70,28 @@ impl RoomQueue {
             tenant,
             urgency: Urgency::Awaited,
         };
-        core.metrics().spool.waits.inc();
-        let turn = turns.take(claim, bytes).await.ok();
+        let Ok(turn) = turns.take(claim, bytes).await else {
+            return Room { _turn: None };
+        };
+        let longest = LONGEST_WAIT + Duration::from_secs(bytes >> 20);
+        let has_room = timeout(longest, self.wait_for_disk(core, tenant, bytes)).await;
+        Room {
+            _turn: has_room.is_ok_and(|has_room| has_room).then_some(turn),
+        }
+    }
+
+    /// Whether there is room now; false for a disk that hangs or refuses.
+    async fn wait_for_disk(&self, core: &SpoolCore, tenant: Tenant, bytes: u64) -> bool {
         let mut disk = core.watch_disk();
-        while turn.is_some()
-            && !disk.borrow_and_update().is_degraded
-            && !self.has_room(tenant, bytes)
-        {
-            if timeout(HANGS, disk.changed()).await.is_err() {
+        loop {
+            let is_degraded = disk.borrow_and_update().is_degraded;
+            if self.has_room(tenant, bytes) || is_degraded {
+                return !is_degraded;
+            }
+            let is_quiet = timeout(HANGS, disk.changed()).await.is_err();
+            if is_quiet && !self.has_room(tenant, bytes) {
                 core.set_degraded(true);
             }
         }
-        Room { _turn: turn }
     }
 }

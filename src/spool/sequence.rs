@@ -248,7 +248,8 @@ impl SequenceFile {
         let noted = is_own.then(|| read_number(&file, EARLY));
         let is_lost = noted == Some(None);
         let mut early = noted.flatten().unwrap_or_default();
-        let machine_crashed = owner.is_some_and(|owner| !owner.ended && owner.boot != boot);
+        // If it is lost whose file it is, it is not known either whether the machine crashed.
+        let machine_crashed = owner.map_or(is_own, |owner| !owner.ended && owner.boot != boot);
         if machine_crashed && early.sequence > 0 || is_lost {
             early = higher(disk.number, early);
             early.sequence += LEAP;

@@ -14,8 +14,8 @@ const MIB: usize = 1 << 20;
 const MOST: u64 = 64 << 20;
 /// What is on its way to files beside that, which a slow disk does not take at once.
 const OF_FILES: u64 = 512 * (64 << 10);
-/// What the records of its calls take beside them on their way: of the spool's bounds (a quarter of `queue.max_bytes`, as much again
-/// in requests to the backend, and what waits for the disk), which all calls share.
+/// What the records of its calls take beside them on their way: of the spool's bounds (a quarter of `queue.max_bytes`,
+/// as much again in requests to the backend, and what waits for the disk) and as calls in progress.
 const OF_SPOOL: u64 = 48 << 20;
 
 fn invented(request: Request) -> Request {

@@ -11,9 +11,6 @@ use support::line::signal;
 use support::process::Process;
 use support::stack::{Folder, Stack};
 use support::upstream::Upstream;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpSocket;
-use tokio::time::timeout;
 
 fn health(stack: &Stack, arguments: &[&str]) -> Output {
     Command::new(support::monitor())
@@ -205,22 +202,9 @@ fn one_address_does_not_take_all_places_of_the_operations_listener() {
             conn
         })
         .collect();
-    let asking = async {
-        let another = TcpSocket::new_v4()?;
-        another.bind("127.0.0.2:0".parse().unwrap())?;
-        let mut socket = another.connect(stack.operations_addr).await?;
-        let request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        socket.write_all(request).await?;
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).await?;
-        std::io::Result::Ok(answer)
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let answer = runtime.block_on(async { timeout(Duration::from_secs(2), asking).await });
-    let answer = answer.expect("another address has a place").unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let another = Conn::open_from("127.0.0.2", stack.operations_addr);
+    let mut another = another.patient(Duration::from_secs(2));
+    another.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(another.response().status(), 200);
     drop(open);
 }

@@ -58,6 +58,23 @@ impl Conn {
         Ok(Self::over(Box::new(socket), control))
     }
 
+    /// Connects from another address of this machine, such as 127.0.0.2.
+    pub fn open_from(local: &str, address: SocketAddr) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let connecting = async {
+            let socket = tokio::net::TcpSocket::new_v4()?;
+            socket.bind(SocketAddr::new(local.parse().unwrap(), 0))?;
+            socket.connect(address).await?.into_std()
+        };
+        let socket = runtime.unwrap().block_on(connecting).unwrap();
+        socket.set_nonblocking(false).unwrap();
+        let socket = bounded(socket).unwrap();
+        let control = socket.try_clone().unwrap();
+        Self::over(Box::new(socket), control)
+    }
+
     /// Wraps a stream, such as a TLS one, whose socket is `control`.
     pub fn over(stream: Box<dyn Stream>, control: TcpStream) -> Self {
         let (body, pending) = (Body::Done, Vec::new());
@@ -217,7 +234,10 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 }
 
 fn try_connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect(address)?;
+    bounded(TcpStream::connect(address)?)
+}
+
+fn bounded(socket: TcpStream) -> io::Result<TcpStream> {
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
     socket.set_nodelay(true)?;

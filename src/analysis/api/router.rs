@@ -45,6 +45,9 @@ async fn unknown_path(uri: Uri) -> ApiError {
     }
 }
 
+/// Where gateways send records.
+const RECORD_PATHS: [&str; 3] = ["/process_request", "/process_response", "/process_batch"];
+
 /// Headers that have one value. `Authorization` and `If-Match` are refused where they are read.
 const SINGLE_VALUED: [&str; 4] = ["Host", "Content-Type", "Sec-Fetch-Site", GATEWAY_HEADER];
 
@@ -94,8 +97,8 @@ async fn note_gateway(
     request: Request,
     next: Next,
 ) -> Response {
-    let path = request.uri().path();
-    let sends = path.trim_start_matches("/api").starts_with("/process_");
+    let path = request.uri().path().trim_end_matches('/');
+    let sends = RECORD_PATHS.contains(&path.strip_prefix("/api").unwrap_or(path));
     let header = request.headers().get(GATEWAY_HEADER).filter(|_| sends);
     let report = header.and_then(|header| GatewayReport::read(header.to_str().ok()?));
     let response = next.run(request).await;

@@ -47,8 +47,8 @@ const STREAMS: u32 = 100;
 const HEAD_SIZE: u32 = 64 << 10;
 /// HTTP/2: bytes of an answer that wait for the client's window, per stream.
 const SEND_BUFFER: usize = 128 << 10;
-/// HTTP/2: bytes that a connection counts for in its client's share of the memory (`limits.client_bytes`): with a
-/// hundred streams that ended it takes half as much again.
+/// HTTP/2: bytes that a connection counts for, of which one address may have `limits.client_bytes`: with a hundred
+/// streams that ended it takes half as much again.
 const OF_HTTP2: usize = 192 << 10;
 /// HTTP/2: streams that the client has reset before the gateway accepted them.
 const RESET_BEFORE_ACCEPT: usize = 20;
@@ -135,7 +135,7 @@ impl ClientConnections {
     async fn serve_http2(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
         let snapshot = self.state.snapshot();
         let address = address(&stream);
-        let mut memory = snapshot.heads.share(address);
+        let mut memory = snapshot.http2.share(address);
         if !address.is_some_and(|address| self.trusts(address))
             && let Err(full) = memory.cover(OF_HTTP2)
         {

@@ -131,7 +131,11 @@ fn contract_5_without_the_file_the_segments_say_who_it_was_and_a_damaged_one_is_
 
 #[test]
 fn contract_5_what_went_out_early_is_not_given_again_if_the_file_does_not_say_whose_it_was() {
-    for (lost, first) in [(&[0][..], 7), (&[0, 1], 7), (&[0, 2], LEAP + 6)] {
+    for (lost, first) in [
+        (&[0][..], LEAP + 7),
+        (&[0, 1], LEAP + 7),
+        (&[0, 2], LEAP + 6),
+    ] {
         let folder = folder();
         let (file, _) = open(&folder, None);
         file.record_on_disk(at(5), None).unwrap();

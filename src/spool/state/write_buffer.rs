@@ -92,7 +92,6 @@ impl WriteBuffer {
         self.unsynced.load(Ordering::Relaxed)
     }
 
-    /// Also for tests, as if the disk were that far behind.
     pub(super) fn set_unsynced(&self, bytes: u64) {
         self.unsynced.store(bytes, Ordering::Relaxed);
     }
