@@ -57,7 +57,9 @@ pub struct CallContext {
     pub(crate) permit: Option<Permit>,
     /// The call's share of those over HTTP/2 that its client may have.
     pub(crate) share: Option<CallShare>,
-    /// The memory of a call over HTTP/2 until its access key is known to be accepted, and of a long head of it.
+    /// The same before it is admitted, and if it never is.
+    pub(crate) begun: Option<CallShare>,
+    /// The memory of a long head of HTTP/2.
     pub(crate) head: Option<HeadShare>,
     /// The memory of an answer that is held, or that the client has not read yet.
     pub(crate) held_answer: Option<MemoryReservation>,
@@ -95,6 +97,7 @@ impl CallContext {
             quota: None,
             permit: None,
             share: None,
+            begun: None,
             head: None,
             held_answer: None,
             clock: CallClock::start(),

@@ -12,8 +12,6 @@ use pingora_core::protocols::http::ServerSession;
 use pingora_http::RequestHeader;
 use std::net::IpAddr;
 
-/// What a call over HTTP/2 takes beside its head and body (28 KiB) and what no head is counted for.
-const OF_A_CALL: usize = 36 << 10;
 /// What HTTP/2 adds to the length of each header (RFC 9113 10.5.1).
 const OF_A_HEADER: usize = 32;
 
@@ -40,11 +38,15 @@ pub(super) fn count_for_client(session: &ServerSession, ctx: &CallContext) -> Re
     }
 }
 
-/// Reserves the memory of a call over HTTP/2, of which one connection carries a hundred.
+/// Reserves the memory of a long head of HTTP/2.
 pub(super) fn cover(session: &ServerSession, ctx: &mut CallContext) -> Result<(), Full> {
-    if session.is_http2() {
+    let length = match session.is_http2() {
+        true => length(session.req_header()),
+        false => 0,
+    };
+    if length > SHORT_HEAD {
         let head = ctx.head.insert(ctx.snapshot.heads.share(ctx.client));
-        head.cover(OF_A_CALL + length(session.req_header()))?;
+        head.cover(length)?;
     }
     Ok(())
 }
@@ -70,11 +72,8 @@ pub(super) fn count_for_key(session: &ServerSession, ctx: &mut CallContext) {
     if let Some(guard) = stream.and_then(GuardedStream::guard_of) {
         guard.count_for(holder);
     }
-    if let Some(mut head) = ctx.head.take()
-        && length(session.req_header()) > SHORT_HEAD
-    {
+    if let Some(head) = &mut ctx.head {
         head.count_for(holder);
-        ctx.head = Some(head);
     }
 }
 

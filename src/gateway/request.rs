@@ -7,6 +7,7 @@ use super::context::CallContext;
 use super::error::{CallError, classify};
 use super::guard::{BodyFraming, GuardedStream, ParsedHead};
 use super::headers::{self, check_framing};
+use super::limits::Full;
 use super::listen::client_places;
 use super::proxy::Gateway;
 use super::route::Route;
@@ -170,6 +171,9 @@ impl Gateway {
                 let shares = self.state.call_shares();
                 let share = shares.try_take(holder, self.most_calls(ctx));
                 ctx.share = Some(share.ok_or(CallError::Overloaded(Exhausted::ClientCalls))?);
+                if ctx.is_key_accepted {
+                    ctx.begun = None;
+                }
             }
             let permit = self.state.call_limit().try_acquire();
             ctx.permit = Some(permit.ok_or(CallError::Overloaded(Exhausted::Descriptors))?);
@@ -189,11 +193,24 @@ impl Gateway {
 
     /// How many calls over HTTP/2 one client may have in progress.
     fn most_calls(&self, ctx: &CallContext) -> usize {
-        let most = usize::try_from(self.state.call_limit().limit()).unwrap_or(usize::MAX) / 4;
+        let all = usize::try_from(self.state.call_limit().limit()).unwrap_or(usize::MAX);
+        let of_address = ctx.snapshot.settings.limits.client_connections;
         match ctx.is_key_accepted {
-            true => most,
-            false => most.min(ctx.snapshot.settings.limits.client_connections),
+            true => of_address.max(all / 4),
+            false => of_address,
         }
+    }
+
+    /// Counts a call over HTTP/2, of which one connection carries a hundred, for its address until its access key is
+    /// known to be accepted: also one that is answered at once takes 28 KiB.
+    fn begin_over_http2(&self, session: &ServerSession, ctx: &mut CallContext) -> Result<(), Full> {
+        if session.is_http2() {
+            let most = 2 * ctx.snapshot.settings.limits.client_connections;
+            let holder = holder_of(&ctx.client.map(network));
+            let begun = self.state.begun_calls().try_take(holder, most);
+            ctx.begun = Some(begun.ok_or(Full(Exhausted::ClientCalls))?);
+        }
+        Ok(())
     }
 
     /// Limits the idle time of the connection, which pingora would keep without a limit.
@@ -232,7 +249,8 @@ impl Gateway {
         ctx.client = head_memory::client(session, ctx);
         let head = session.req_header();
         ctx.website = cors::Origin::of(&ctx.snapshot.settings.cors, &head.headers);
-        if let Err(full) = head_memory::cover(session, ctx) {
+        let begun = self.begin_over_http2(session, ctx);
+        if let Err(full) = begun.and_then(|()| head_memory::cover(session, ctx)) {
             return head_memory::refuse(session, ctx, full).await;
         }
         let admitted = match self.authorize(session, ctx, framing) {

@@ -51,8 +51,6 @@ pub struct Snapshot {
     pub(crate) memory: Arc<MemoryBudget>,
     /// Bounds the part of it that the request heads of one client take (`limits.client_bytes`), and what comes before.
     pub(crate) heads: Arc<ClientHeads>,
-    /// The same for connections of HTTP/2 themselves, which take no room from the calls of their address.
-    pub(crate) http2: Arc<ClientHeads>,
     /// Bounds the calls of each application.
     pub(crate) quotas: Arc<CallQuotas>,
     /// Files for large request bodies; None keeps them in memory.
@@ -125,7 +123,6 @@ impl Snapshot {
         memory.set_client_limit(client_limit(&settings, monitoring.analyzer.as_ref()));
         Some(Self {
             heads: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
-            http2: ClientHeads::new(memory.clone(), settings.limits.client_bytes),
             memory,
             quotas: CallQuotas::new(metrics.clone()),
             spill,
@@ -172,14 +169,12 @@ impl Snapshot {
         let of_client = client_limit(&settings, self.analyzer.as_ref());
         self.memory.set_client_limit(of_client);
         self.heads.set_limit(settings.limits.client_bytes);
-        self.http2.set_limit(settings.limits.client_bytes);
         if let Some(spill) = &self.spill {
             spill.set_limit(settings.limits.spilled());
         }
         Some(Self {
             memory: self.memory.clone(),
             heads: self.heads.clone(),
-            http2: self.http2.clone(),
             quotas: self.quotas.clone(),
             spill: self.spill.clone(),
             settings,
@@ -211,8 +206,12 @@ pub struct GatewayState {
     client_places: Arc<ClientPlaces>,
     /// Limits calls as well: an HTTP/2 connection carries many, and each needs a descriptor.
     call_limit: Arc<ConnectionLimit>,
-    /// Bounds the calls over HTTP/2 of each client.
+    /// Bounds the calls over HTTP/2 of each client, whatever becomes of them.
+    begun_calls: Arc<CallShares>,
+    /// Bounds those of them that are admitted.
     call_shares: Arc<CallShares>,
+    /// Bounds the connections of HTTP/2 of each address.
+    http2_connections: Arc<CallShares>,
     /// The number of connections that the process has descriptors for.
     max_connections: i64,
 }
@@ -228,7 +227,9 @@ impl GatewayState {
             connection_limit: ConnectionLimit::for_clients(limit, metrics.clone()),
             client_places: ClientPlaces::new(snapshot.settings.limits.client_connections),
             call_limit: ConnectionLimit::new(max_connections, "descriptors", metrics.clone()),
+            begun_calls: Arc::default(),
             call_shares: Arc::default(),
+            http2_connections: Arc::default(),
             max_connections,
             metrics,
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -306,7 +307,17 @@ impl GatewayState {
         &self.call_limit
     }
 
-    /// Bounds the calls over HTTP/2 of each client.
+    /// Bounds the calls over HTTP/2 of each client, whatever becomes of them.
+    pub(super) fn begun_calls(&self) -> &Arc<CallShares> {
+        &self.begun_calls
+    }
+
+    /// Bounds the connections of HTTP/2 of each address.
+    pub(super) fn http2_connections(&self) -> &Arc<CallShares> {
+        &self.http2_connections
+    }
+
+    /// Bounds the calls over HTTP/2 of each client that are admitted.
     pub(super) fn call_shares(&self) -> &Arc<CallShares> {
         &self.call_shares
     }

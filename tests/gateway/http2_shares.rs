@@ -54,7 +54,7 @@ fn calls_without_a_key_take_a_bounded_part_of_the_memory() {
     let dripping: Vec<u8> = ids(STREAMS)
         .flat_map(|stream| frame(DATA, 0, stream, b"{"))
         .collect();
-    let mut open: Vec<_> = (0..200)
+    let mut open: Vec<_> = (0..100)
         .map(|_| {
             let mut frames = Frames::open(stack.gateway_addr, &[]);
             frames.send(&begun);
@@ -91,7 +91,7 @@ fn an_address_has_its_calls_and_an_accepted_key_more() {
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
     let stack = stack
-        .yaml("limits: {client_connections: 4, header_timeout: 60s}")
+        .yaml("limits: {client_connections: 8, header_timeout: 60s}")
         .start();
     let held = |count: u32| -> Vec<u8> {
         ids(count)
@@ -102,7 +102,7 @@ fn an_address_has_its_calls_and_an_accepted_key_more() {
             .collect()
     };
     let mut frames = Frames::open(stack.gateway_addr, &[]);
-    frames.send(&held(6));
+    frames.send(&held(10));
     assert_eq!(are_ok(&mut frames, 2), [false, false]);
     let series = "monitor_overloaded_total{room=\"client_calls\"}";
     assert_eq!(stack.metric(series), 2.0);
@@ -115,9 +115,9 @@ fn an_address_has_its_calls_and_an_accepted_key_more() {
     });
     // The key is accepted now.
     let mut frames = Frames::open(stack.gateway_addr, &[]);
-    frames.send(&held(6));
-    let last = frame(HEADERS, END_HEADERS, 13, &head("POST", CHAT));
-    frames.send(&[last, frame(DATA, END_STREAM, 13, HELLO.as_bytes())].concat());
+    frames.send(&held(10));
+    let last = frame(HEADERS, END_HEADERS, 21, &head("POST", CHAT));
+    frames.send(&[last, frame(DATA, END_STREAM, 21, HELLO.as_bytes())].concat());
     assert_eq!(are_ok(&mut frames, 1), [true]);
     assert_eq!(stack.metric(series), 2.0);
 }

@@ -8,13 +8,14 @@ use super::client_places::ClientPlaces;
 use super::connection_limit::ConnectionLimit;
 use super::http1::{FIRST_READ, Http1Connection};
 use super::listener::ConnectionHandler;
+use crate::fair_queue::{holder_of, network};
 use crate::gateway::guard::{ClientGuard, GuardedStream};
 use crate::gateway::limits::{ClientHeads, SHORT_HEAD};
 use crate::gateway::proxy::Gateway;
 use crate::gateway::state::GatewayState;
 use crate::gateway::upstream::health_check;
 use crate::observe::EndReason;
-use crate::observe::events::{ConnectionEnded, Overloaded};
+use crate::observe::events::ConnectionEnded;
 use async_trait::async_trait;
 use bytes::BytesMut;
 use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream, ServerApp};
@@ -47,9 +48,9 @@ const STREAMS: u32 = 100;
 const HEAD_SIZE: u32 = 64 << 10;
 /// HTTP/2: bytes of an answer that wait for the client's window, per stream.
 const SEND_BUFFER: usize = 128 << 10;
-/// HTTP/2: bytes that a connection counts for, of which one address may have `limits.client_bytes`: with a hundred
-/// streams that ended it takes half as much again.
-const OF_HTTP2: usize = 192 << 10;
+/// HTTP/2: one address may have so small a part of `limits.client_connections`: with a hundred streams that ended, a
+/// connection takes 280 KiB.
+const PARTS_OF_HTTP2: usize = 3;
 /// HTTP/2: streams that the client has reset before the gateway accepted them.
 const RESET_BEFORE_ACCEPT: usize = 20;
 /// HTTP/2: streams that the gateway has reset and still tracks.
@@ -135,14 +136,18 @@ impl ClientConnections {
     async fn serve_http2(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
         let snapshot = self.state.snapshot();
         let address = address(&stream);
-        let mut memory = snapshot.http2.share(address);
-        if !address.is_some_and(|address| self.trusts(address))
-            && let Err(full) = memory.cover(OF_HTTP2)
-        {
-            Overloaded { room: full.0 }.emit(self.state.metrics());
-            return;
-        }
         let limits = snapshot.settings.limits.clone();
+        let trusted = address.is_some_and(|address| self.trusts(address));
+        let most = match trusted {
+            true => usize::MAX,
+            false => limits.client_connections / PARTS_OF_HTTP2,
+        };
+        let places = self.state.http2_connections();
+        let Some(place) = places.try_take(holder_of(&address.map(network)), most) else {
+            let reason = EndReason::ClientConnections;
+            ConnectionEnded { reason }.emit(self.state.metrics());
+            return;
+        };
         drop(snapshot);
         let guard = ClientGuard::http2(limits.header_timeout, self.state.metrics().clone());
         let stream = Box::new(GuardedStream::of_client(first, stream, guard));
@@ -151,7 +156,7 @@ impl ClientConnections {
         let proxy = self.proxy.clone();
         let app = Arc::new(Http2Connection { proxy, options });
         app.process_new(stream, shutdown).await;
-        drop(memory);
+        drop(place);
     }
 
     async fn serve_http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
