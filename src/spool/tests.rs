@@ -296,8 +296,9 @@ async fn contract_23_what_is_on_disk_survives_a_crash_at_any_moment() {
         }
         let (exchange, receipt) = last.unwrap();
         world.spool.wait_durable(receipt).await;
-        let before = world.backend.taken.lock().unwrap().clone();
         let left = copy(folder.path());
+        // Afterwards: what the copy has as acknowledged was taken before.
+        let before = world.backend.taken.lock().unwrap().clone();
         let after = World::open(left.path(), BOUNDS, 200);
         eventually(|| after.spool.waiting() == 0).await;
         let mut taken = before;
