@@ -50,7 +50,7 @@ const HEAD_SIZE: u32 = 64 << 10;
 const SEND_BUFFER: usize = 128 << 10;
 /// HTTP/2: one address may have so small a part of `limits.client_connections`: with a hundred streams that ended, a
 /// connection takes 280 KiB.
-const PARTS_OF_HTTP2: usize = 3;
+const PARTS_OF_HTTP2: usize = 4;
 /// HTTP/2: streams that the client has reset before the gateway accepted them.
 const RESET_BEFORE_ACCEPT: usize = 20;
 /// HTTP/2: streams that the gateway has reset and still tracks.
