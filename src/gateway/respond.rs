@@ -54,8 +54,7 @@ pub(crate) async fn error(
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
     whole(session, ctx, head, body.into()).await?;
     if matches!(error, CallError::Overloaded(_)) {
-        let longest = linger_time(session);
-        discard(session, LINGER_BYTES, longest).await;
+        discard(session, LINGER_BYTES).await;
     }
     Ok(())
 }
@@ -207,16 +206,14 @@ async fn read_small_body(session: &mut ServerSession) -> bool {
     if !small || expects_continue(head) {
         return false;
     }
-    let longest = linger_time(session);
-    discard(session, SMALL_BODY, longest).await;
+    discard(session, SMALL_BODY).await;
     session.is_body_done()
 }
 
 /// Closing with unread bytes would reset the connection, and the client could lose the answer.
 async fn linger(session: &mut ServerSession) {
     if !expects_continue(session.req_header()) {
-        let longest = linger_time(session);
-        discard(session, LINGER_BYTES, longest).await;
+        discard(session, LINGER_BYTES).await;
     }
 }
 
@@ -228,7 +225,8 @@ fn linger_time(session: &ServerSession) -> Duration {
     }
 }
 
-async fn discard(session: &mut ServerSession, at_most: usize, longest: Duration) {
+async fn discard(session: &mut ServerSession, at_most: usize) {
+    let longest = linger_time(session);
     let mut left = at_most;
     let reading = async {
         while let Ok(Ok(Some(bytes))) = timeout(LINGER_SILENCE, session.read_request_body()).await {

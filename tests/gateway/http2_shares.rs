@@ -1,5 +1,5 @@
-//! What one client may have in progress over HTTP/2, where a connection carries a hundred calls: of memory
-//! (`limits.client_bytes`) and of calls (`limits.client_connections` and the descriptors).
+//! What one client may have in progress over HTTP/2, where a connection carries a hundred calls
+//! (`limits.client_connections` and the descriptors), and the memory that it takes.
 
 use support::backend::Backend;
 use support::eventually;

@@ -62,7 +62,7 @@ impl World {
     }
 
     fn lost(&self) -> f64 {
-        ["pre_call", "post_call"]
+        ["user_prompt", "llm_answer"]
             .map(|stage| {
                 let series = format!(
                     "monitor_telemetry_records_total{{outcome=\"dropped\",stage=\"{stage}\"}}"

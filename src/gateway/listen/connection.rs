@@ -134,9 +134,8 @@ impl ClientConnections {
     }
 
     async fn serve_http2(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
-        let snapshot = self.state.snapshot();
         let address = address(&stream);
-        let limits = snapshot.settings.limits.clone();
+        let limits = self.state.snapshot().settings.limits.clone();
         let trusted = address.is_some_and(|address| self.trusts(address));
         let most = match trusted {
             true => usize::MAX,
@@ -148,7 +147,6 @@ impl ClientConnections {
             ConnectionEnded { reason }.emit(self.state.metrics());
             return;
         };
-        drop(snapshot);
         let guard = ClientGuard::http2(limits.header_timeout, self.state.metrics().clone());
         let stream = Box::new(GuardedStream::of_client(first, stream, guard));
         let mut options = self.options.clone();
