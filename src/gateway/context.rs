@@ -2,7 +2,7 @@
 
 use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace};
 use super::callers::CountsFor;
-use super::limits::{CallPermit, CallShare, HeadShare, MemoryReservation};
+use super::limits::{CallPermit, ClientCount, HeadShare, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
 use super::upstream::{ModelServer, TriedServers};
@@ -56,9 +56,9 @@ pub struct CallContext {
     /// The call's share of the gateway's limit.
     pub(crate) permit: Option<Permit>,
     /// The call's share of those over HTTP/2 that its client may have.
-    pub(crate) share: Option<CallShare>,
+    pub(crate) share: Option<ClientCount>,
     /// The same before it is admitted, and if it never is.
-    pub(crate) begun: Option<CallShare>,
+    pub(crate) begun: Option<ClientCount>,
     /// The memory of a long head of HTTP/2.
     pub(crate) head: Option<HeadShare>,
     /// The memory of an answer that is held, or that the client has not read yet.

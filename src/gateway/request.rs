@@ -168,7 +168,7 @@ impl Gateway {
                     true => ctx.tenant.holder,
                     false => holder_of(&ctx.client.map(network)),
                 };
-                let shares = self.state.call_shares();
+                let shares = self.state.admitted_calls();
                 let share = shares.try_take(holder, self.most_calls(ctx));
                 ctx.share = Some(share.ok_or(CallError::Overloaded(Exhausted::ClientCalls))?);
                 if ctx.is_key_accepted {

@@ -4,7 +4,7 @@
 use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
 use super::limits::{
-    CallQuotas, CallShares, ClientHeads, MemoryBudget, MemoryFigures, SpillFolder,
+    CallQuotas, ClientCounts, ClientHeads, MemoryBudget, MemoryFigures, SpillFolder,
 };
 use super::listen::client_places::ClientPlaces;
 use super::listen::connection_limit::ConnectionLimit;
@@ -207,11 +207,11 @@ pub struct GatewayState {
     /// Limits calls as well: an HTTP/2 connection carries many, and each needs a descriptor.
     call_limit: Arc<ConnectionLimit>,
     /// Bounds the calls over HTTP/2 of each client, whatever becomes of them.
-    begun_calls: Arc<CallShares>,
+    begun_calls: Arc<ClientCounts>,
     /// Bounds those of them that are admitted.
-    call_shares: Arc<CallShares>,
+    admitted_calls: Arc<ClientCounts>,
     /// Bounds the connections of HTTP/2 of each address.
-    http2_connections: Arc<CallShares>,
+    http2_connections: Arc<ClientCounts>,
     /// The number of connections that the process has descriptors for.
     max_connections: i64,
 }
@@ -228,7 +228,7 @@ impl GatewayState {
             client_places: ClientPlaces::new(snapshot.settings.limits.client_connections),
             call_limit: ConnectionLimit::new(max_connections, "descriptors", metrics.clone()),
             begun_calls: Arc::default(),
-            call_shares: Arc::default(),
+            admitted_calls: Arc::default(),
             http2_connections: Arc::default(),
             max_connections,
             metrics,
@@ -308,18 +308,18 @@ impl GatewayState {
     }
 
     /// Bounds the calls over HTTP/2 of each client, whatever becomes of them.
-    pub(super) fn begun_calls(&self) -> &Arc<CallShares> {
+    pub(super) fn begun_calls(&self) -> &Arc<ClientCounts> {
         &self.begun_calls
     }
 
     /// Bounds the connections of HTTP/2 of each address.
-    pub(super) fn http2_connections(&self) -> &Arc<CallShares> {
+    pub(super) fn http2_connections(&self) -> &Arc<ClientCounts> {
         &self.http2_connections
     }
 
     /// Bounds the calls over HTTP/2 of each client that are admitted.
-    pub(super) fn call_shares(&self) -> &Arc<CallShares> {
-        &self.call_shares
+    pub(super) fn admitted_calls(&self) -> &Arc<ClientCounts> {
+        &self.admitted_calls
     }
 
     /// Bounds the connections of each client.

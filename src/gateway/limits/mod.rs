@@ -1,13 +1,13 @@
 //! The gateway's resource limits: memory and disk for bodies, and the calls of one application.
 
-mod call_shares;
+mod client_counts;
 mod client_heads;
 mod memory;
 mod quota;
 mod spill;
 mod token_bucket;
 
-pub(super) use call_shares::{CallShare, CallShares};
+pub(super) use client_counts::{ClientCount, ClientCounts};
 pub use client_heads::ClientHeads;
 pub(super) use client_heads::{HeadShare, SHORT_HEAD};
 pub(super) use memory::Full;
