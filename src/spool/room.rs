@@ -31,14 +31,7 @@ pub(crate) struct Room {
 
 impl RoomQueue {
     pub(super) fn new(unsynced: Arc<AtomicU64>) -> Self {
-        let limits = TurnLimits {
-            places: 1,
-            reserved: 0,
-            short: 0,
-            waiting_cost: u64::MAX,
-            parts: 1,
-            longest_wait: LONGEST_WAIT,
-        };
+        let limits = TurnLimits::one_at_a_time(LONGEST_WAIT);
         Self {
             unsynced,
             known: Turns::new(limits),

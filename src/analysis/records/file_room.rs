@@ -66,15 +66,8 @@ impl FileRoom {
         Self {
             limit,
             known: watch::Sender::default(),
-            turns: Turns::new(TurnLimits {
-                places: 1,
-                reserved: 0,
-                short: 0,
-                // Those that wait are in `upload_room`, which bounds them.
-                waiting_cost: u64::MAX,
-                parts: 1,
-                longest_wait: LONGEST_WAIT,
-            }),
+            // Those that wait are in `upload_room`, which bounds them.
+            turns: Turns::new(TurnLimits::one_at_a_time(LONGEST_WAIT)),
             asked: watch::Sender::default(),
             answered: watch::Sender::default(),
             has_unlinked: AtomicBool::new(false),

@@ -28,6 +28,18 @@ pub(crate) struct TurnLimits {
 }
 
 impl TurnLimits {
+    /// One job at a time, whatever it costs, and no bound of those that wait.
+    pub(crate) fn one_at_a_time(longest_wait: Duration) -> Self {
+        Self {
+            places: 1,
+            reserved: 0,
+            short: 0,
+            waiting_cost: u64::MAX,
+            parts: 1,
+            longest_wait,
+        }
+    }
+
     /// How long a job waits at most.
     pub(super) fn patience(&self, urgency: Urgency, cost: u64) -> Duration {
         let patience = self.longest_wait + Duration::from_secs(cost / COST_OF_A_SECOND);
