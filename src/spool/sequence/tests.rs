@@ -16,6 +16,15 @@ fn open(folder: &Folder, newest: Option<Latest>) -> (SequenceFile, Sequencer) {
     SequenceFile::open(folder.path(), newest, &Metrics::new().unwrap()).unwrap()
 }
 
+/// A folder whose file has number 5 on disk and 6 as sent early.
+fn noted() -> (Folder, SequenceFile) {
+    let folder = folder();
+    let (file, _) = open(&folder, None);
+    file.record_on_disk(at(5), None).unwrap();
+    file.record_early(at(6)).unwrap();
+    (folder, file)
+}
+
 fn at(sequence: u64) -> SequenceNumber {
     SequenceNumber {
         sequence,
@@ -114,10 +123,7 @@ fn contract_5_without_the_file_the_segments_say_who_it_was_and_a_damaged_one_is_
     let (file, numbers) = open(&other, Some(newest));
     assert_eq!((file.gateway, next(numbers).0), (gateway, 8));
     for block in [0, 1] {
-        let folder = folder();
-        let (file, _) = open(&folder, None);
-        file.record_on_disk(at(5), None).unwrap();
-        file.record_early(at(6)).unwrap();
+        let (folder, file) = noted();
         let path = folder.path().join(FILE_NAME);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[block * BLOCK + 9] ^= 1;
@@ -136,10 +142,7 @@ fn contract_5_what_went_out_early_is_not_given_again_if_the_file_does_not_say_wh
         (&[0, 1], LEAP + 7),
         (&[0, 2], LEAP + 6),
     ] {
-        let folder = folder();
-        let (file, _) = open(&folder, None);
-        file.record_on_disk(at(5), None).unwrap();
-        file.record_early(at(6)).unwrap();
+        let (folder, file) = noted();
         let path = folder.path().join(FILE_NAME);
         let mut bytes = std::fs::read(&path).unwrap();
         for block in lost {
@@ -177,10 +180,7 @@ fn contract_5_a_number_of_which_the_disk_took_one_copy_is_not_given_again() {
 #[test]
 fn contract_5_a_wrong_bit_anywhere_costs_no_number_and_is_said() {
     let whole = {
-        let folder = folder();
-        let (file, _) = open(&folder, None);
-        file.record_on_disk(at(5), None).unwrap();
-        file.record_early(at(6)).unwrap();
+        let (folder, _) = noted();
         std::fs::read(folder.path().join(FILE_NAME)).unwrap()
     };
     let metrics = Metrics::new().unwrap();

@@ -202,14 +202,25 @@ mod tests {
             ("@corp.example", false),
             ("ann", false),
         ] {
-            let claims = json!({
-                "iss": "https://id.example", "aud": "monitor", "sub": "x", "nonce": "n",
-                "iat": NOW_S, "exp": NOW_S + 300, "email": email, "email_verified": true,
-            });
-            let person = person(&claims, &settings(), "n", NOW_S).unwrap();
             let own = ["corp.example".to_owned()];
-            assert_eq!(person.is_of(&own), expected, "{email:?}");
+            assert_eq!(with_email(email).is_of(&own), expected, "{email:?}");
         }
+    }
+
+    #[test]
+    fn no_letter_of_an_address_becomes_that_of_another_one() {
+        let email = |email: &str| with_email(email).email.unwrap();
+        assert_eq!(email("KATE@Corp.example"), "kate@corp.example");
+        assert_ne!(email("\u{212a}ate@corp.example"), "kate@corp.example");
+    }
+
+    /// Whoever has this verified address.
+    fn with_email(email: &str) -> Person {
+        let claims = json!({
+            "iss": "https://id.example", "aud": "monitor", "sub": "x", "nonce": "n",
+            "iat": NOW_S, "exp": NOW_S + 300, "email": email, "email_verified": true,
+        });
+        person(&claims, &settings(), "n", NOW_S).unwrap()
     }
 
     #[test]
