@@ -24,7 +24,7 @@ pub(super) struct RoomQueue {
     strangers: Arc<Turns>,
 }
 
-/// The turn of a call, which ends once its record has been accepted, or its check in synchronous mode has begun.
+/// The turn of a call, which ends once its record has been accepted.
 pub(crate) struct Room {
     _turn: Option<Turn>,
 }

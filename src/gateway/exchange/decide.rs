@@ -17,6 +17,7 @@ use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
 use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
+use crate::gateway::headers;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
@@ -156,6 +157,19 @@ impl ParsedBody {
         request.identity_encoding = unredact.is_some();
         (request, unredact)
     }
+}
+
+/// Whether the call's application is in sync mode.
+pub(super) fn awaits_verdict(
+    snapshot: &Snapshot,
+    session: &ServerSession,
+    ctx: &CallContext,
+) -> bool {
+    let named = headers::application_id(&session.req_header().headers);
+    let application = ctx.application_id(named);
+    let policies = snapshot.policies.as_ref();
+    let found = policies.map(|policies| policies.lookup(application.as_deref()));
+    matches!(found, Some(Found::Policy(policy)) if policy.app_mode == AppMode::Sync)
 }
 
 /// Looks the call's policy up. The prompt of an async call is registered here, that of a sync call

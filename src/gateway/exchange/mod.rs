@@ -103,7 +103,11 @@ async fn handle(
     }
     let parsed = ParsedBody { body, scan };
     let room = match &snapshot.spool {
-        Some(spool) if !spool.has_room(ctx.tenant, length as u64) => {
+        // The record of a call that waits for its verdict is delivered by its check, whatever the disk does.
+        Some(spool)
+            if !spool.has_room(ctx.tenant, length as u64)
+                && !decide::awaits_verdict(snapshot, session, ctx) =>
+        {
             Some(Box::pin(spool.wait_for_room(ctx.tenant, length as u64)).await)
         }
         _ => None,
