@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo, a C compiler and make;
-# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
-# systemd, binutils, valgrind, nginx, HAProxy, Prometheus, Python's venv module and Node.js, which come from the
-# system's packages when this runs as root.
+# everything it installs goes under target/test-env, or the folder that MONITOR_TEST_ENVIRONMENT names, but for the
+# browser, PostgreSQL, libfaketime, sslscan, systemd, binutils, valgrind, nginx, HAProxy, Prometheus, Python's venv
+# module and Node.js, which come from the system's packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-environment="$PWD/target/test-env"
-DENY=0.20.2
+environment="${MONITOR_TEST_ENVIRONMENT:-$PWD/target/test-env}"
+target="${CARGO_TARGET_DIR:-target}"
 policy=/usr/sbin/policy-rc.d
 mkdir -p "$environment"
 
@@ -76,9 +76,6 @@ unless_installed() {
 # Makes an environment of Python from a list of packages.
 install_python() {
   local folder="$1" list="$2"
-  if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-    packages python3 python3-venv
-  fi
   rm -rf "$folder"
   python3 -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check -r "$list"
@@ -87,42 +84,38 @@ install_python() {
 # Makes a folder with npm packages from a list of them.
 install_node() {
   local folder="$1" list="$2"
-  command -v npm >/dev/null || packages nodejs npm
   rm -rf "$folder"
   mkdir -p "$folder"
   cp "$list" "$folder/"
   (cd "$folder" && npm install --silent --no-audit --no-fund)
 }
 
-find_deny() {
-  local program="$environment/cargo-deny/bin/cargo-deny"
-  [ "$("$program" --version 2>/dev/null)" = "cargo-deny $DENY" ] && echo "$program"
-}
-
-# Quickly built is enough: it runs once.
-install_deny() {
-  cargo install --quiet --locked --debug --root "$environment/cargo-deny" --target-dir "$environment/cargo-deny/target" \
-    "cargo-deny@$DENY"
-  rm -rf "$environment/cargo-deny/target"
+# Libraries of Python and Node.js that the tests call the program with.
+install_libraries() {
+  unless_installed tests/clients/requirements.txt "$environment/python.installed" \
+    install_python "$environment/python" tests/clients/requirements.txt
+  # Earlier major versions of openai, with libraries that need them, and libraries that need older ones of others.
+  for name in openai-1 openai-2 semantic-kernel; do
+    unless_installed "tests/clients/requirements-$name.txt" "$environment/python-$name.installed" \
+      install_python "$environment/python-$name" "tests/clients/requirements-$name.txt"
+  done
+  unless_installed tests/clients/package.json "$environment/node.installed" \
+    install_node "$environment/node" tests/clients/package.json
+  # Linters of the OpenAPI documents, generators of clients, and the frameworks that the packages have middleware for.
+  unless_installed tests/contract/requirements.txt "$environment/contract-python.installed" \
+    install_python "$environment/contract-python" tests/contract/requirements.txt
+  unless_installed tests/contract/package.json "$environment/contract-node.installed" \
+    install_node "$environment/contract-node" tests/contract/package.json
 }
 
 { command -v cc && command -v make; } >/dev/null || packages gcc libc6-dev make
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
-unless_installed tests/clients/requirements.txt "$environment/python.installed" \
-  install_python "$environment/python" tests/clients/requirements.txt
-# Earlier major versions of openai, with libraries that need them, and libraries that need older ones of others.
-for name in openai-1 openai-2 semantic-kernel; do
-  unless_installed "tests/clients/requirements-$name.txt" "$environment/python-$name.installed" \
-    install_python "$environment/python-$name" "tests/clients/requirements-$name.txt"
-done
-unless_installed tests/clients/package.json "$environment/node.installed" \
-  install_node "$environment/node" tests/clients/package.json
-# Linters of the OpenAPI documents, generators of clients, and the frameworks that the packages have middleware for.
-unless_installed tests/contract/requirements.txt "$environment/contract-python.installed" \
-  install_python "$environment/contract-python" tests/contract/requirements.txt
-unless_installed tests/contract/package.json "$environment/contract-node.installed" \
-  install_node "$environment/contract-node" tests/contract/package.json
+python3 -c 'import venv, ensurepip' 2>/dev/null || packages python3 python3-venv
+command -v npm >/dev/null || packages nodejs npm
+# Most of their time is the network's: the lints go on meanwhile.
+install_libraries &
+libraries=$!
 find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
@@ -139,7 +132,6 @@ command -v dpkg-deb >/dev/null || packages dpkg
 command -v curl >/dev/null || packages curl
 # Without the symbols of the C library valgrind starts no program.
 { command -v valgrind && [ -e /usr/lib/debug/.build-id ]; } >/dev/null || packages valgrind libc6-dbg
-find_deny >/dev/null || install_deny
 { command -v readelf && command -v objcopy && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
@@ -152,18 +144,22 @@ export MONITOR_TEST_CONTRACT_NODE_DIR="$environment/contract-node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM
 
+# A first build is quicker without incremental compilation, which saves time in later builds only.
+[ -d "$target/debug" ] || export CARGO_INCREMENTAL=0
 cargo fmt --all --check
 cargo clippy --workspace --all-targets -- -D warnings
-"$(find_deny)" --locked check bans licenses sources
-# Everything, those tests too that need what was installed above.
-cargo test --workspace -- --include-ignored
+wait "$libraries"
+# Everything, those tests too that need what was installed above, but for two of docs/development.md: coding agents,
+# which tests/campaign/agents.sh installs, and `cargo install`, which builds the libraries once more for ten minutes.
+cargo test --workspace -- --include-ignored --skip coding_agents::table --skip cargo_install::
 # The package in a fresh system, where this may make one.
 if [ "$(id -u)" = 0 ]; then
-  packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor "$environment/debian")"
+  packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh "$target/debug/monitor" "$environment/debian")"
 fi
 # Models from a folder: a runtime of their own, so only what needs it.
-cargo test --features onnx -p monitor-detect -p monitor-gateway --lib -- onnx models::
-cargo test --features onnx --test detect onnx::
-cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy
-# Fails where a call costs more instructions than before. Optimized, so a build of its own.
-cargo bench --profile counted --bench gateway -- gate
+cargo test --features onnx -p monitor-detect --lib -- onnx
+# With --workspace as above: else cargo chooses other features of libraries, and builds them again.
+cargo test --workspace --features onnx --test detect onnx::
+cargo test --workspace --bench gateway --bench analysis --bench ops --bench json --bench policy
+# Fails where a call costs more instructions than before. Only the crates of this workspace are built again, optimized.
+cargo counted gateway -- gate

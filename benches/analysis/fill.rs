@@ -88,10 +88,13 @@ fn record(application_id: ApplicationId, number: u64, created_at_ms: i64) -> New
         created_at_ms,
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
+        unchecked: number % 5_000 == 7,
         message: None,
         additional_parameters,
         chain: Some(entry(number)),
+        cost: None,
         answer: answer(number, kind),
     }
 }

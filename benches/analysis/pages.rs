@@ -14,7 +14,7 @@ use support::stack::{Folder, Stack};
 pub(crate) const TIMES: usize = 15;
 
 /// What is read, and within which time.
-const PAGES: [(&str, &str, &str); 9] = [
+const PAGES: [(&str, &str, &str); 12] = [
     ("list page", "/records", "≤ 100 ms"),
     ("of a user", "/records?user_id=user4711", "≤ 200 ms"),
     ("of a common type", "/records?type=EMAILS", "≤ 200 ms"),
@@ -25,6 +25,13 @@ const PAGES: [(&str, &str, &str); 9] = [
         "≤ 200 ms",
     ),
     ("flagged", "/records?verdict=flagged", "≤ 200 ms"),
+    ("clean", "/records?verdict=clean", "≤ 200 ms"),
+    ("passed unchecked", "/records?verdict=unchecked", "≤ 200 ms"),
+    (
+        "passed unchecked, of a rare type",
+        "/records?verdict=unchecked&type=SNILS",
+        "≤ 200 ms",
+    ),
     ("with a text that is nowhere", "/records?text=xyzzy", ""),
     ("sessions", "/sessions", "≤ 100 ms"),
     ("statistics of 30 days", "/statistics", "≤ 100 ms"),

@@ -6,6 +6,7 @@ use super::target::{Records, Running, Target};
 use anyhow::{Result, bail, ensure};
 use bench_support::answer::Answer;
 use bench_support::load::{Plan, Report};
+use bench_support::prompt::Prompt;
 use bench_support::world::{Load, World};
 use std::net::SocketAddr;
 
@@ -25,6 +26,12 @@ pub(crate) enum Work {
     Body,
     /// Streams that are held back, beside the same streams in asynchronous mode.
     HoldBack,
+    /// Calls of another API beside those of the chat route; see `agents`.
+    BesideChat(Sizes),
+    /// Streams of another API beside the bare proxy; see `agents`.
+    BesideBare(Sizes),
+    /// The long prompts of agents; see `agents`.
+    Prompts,
     /// Sync mode of that target at half load; see `sync`.
     Sync(Target),
     /// Telemetry of that target over HTTP, through the spool; see `spool`.
@@ -40,6 +47,7 @@ pub(crate) enum Work {
 /// What a call sends and gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
+    pub(crate) prompt: Prompt,
     pub(crate) request_bytes: usize,
     pub(crate) answer: Answer,
 }
@@ -72,27 +80,45 @@ const fn within(cpu_goal: f64, name: &'static str, work: Work) -> Case {
 
 const fn sizes(request_bytes: usize, answer: Answer) -> Sizes {
     Sizes {
+        prompt: Prompt::Chat,
         request_bytes,
         answer,
     }
 }
 
-const SMALL: Sizes = sizes(KIB, Answer::Json1k);
+/// A small call of that API.
+const fn small(prompt: Prompt, answer: Answer) -> Sizes {
+    Sizes {
+        prompt,
+        ..sizes(KIB, answer)
+    }
+}
+
+pub(crate) const SMALL: Sizes = sizes(KIB, Answer::Json1k);
 const MEDIUM: Sizes = sizes(32 * KIB, Answer::Json32k);
 const LARGE_REQUEST: Sizes = sizes(MIB, Answer::Json1k);
 const LARGE_ANSWER: Sizes = sizes(KIB, Answer::Json1m);
 const STREAM: Sizes = sizes(KIB, Answer::Sse200);
+const RESPONSES: Sizes = small(Prompt::Responses, Answer::Responses1k);
+const MESSAGES: Sizes = small(Prompt::Messages, Answer::Messages1k);
+const RESPONSES_STREAM: Sizes = small(Prompt::Responses, Answer::ResponsesSse200);
+const MESSAGES_STREAM: Sizes = small(Prompt::Messages, Answer::MessagesSse200);
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 24] = {
+pub(crate) const CASES: [Case; 29] = {
     use Target::{Spool as Single, SpoolBatch as Batches, SpoolEncrypted as Encrypted};
-    use Work::{Backlog, Count, Loop, Spool, Sync};
+    use Work::{Backlog, BesideBare, BesideChat, Count, Loop, Spool, Sync};
     [
         within(0.85, "1k", Loop(SMALL)),
         within(0.9, "32k", Loop(MEDIUM)),
         within(0.95, "1m", Loop(LARGE_REQUEST)),
         case("1m-answer", Loop(LARGE_ANSWER)),
         within(1.0, "sse", Loop(STREAM)),
+        within(1.05, "responses", BesideChat(RESPONSES)),
+        within(1.05, "messages", BesideChat(MESSAGES)),
+        within(1.1, "responses-sse", BesideBare(RESPONSES_STREAM)),
+        within(1.1, "messages-sse", BesideBare(MESSAGES_STREAM)),
+        case("agent-prompt", Work::Prompts),
         case("hold-back", Work::HoldBack),
         case("idle", Work::Idle),
         case("held", Work::Held),
@@ -220,6 +246,9 @@ pub(crate) fn measure(
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
         Work::HoldBack
+        | Work::BesideChat(_)
+        | Work::BesideBare(_)
+        | Work::Prompts
         | Work::Sync(_)
         | Work::Spool(..)
         | Work::Backlog(_)
@@ -346,6 +375,7 @@ pub(crate) fn warm(scale: &Scale, world: &World, target: &Running) -> Result<()>
 pub(crate) fn looped(address: SocketAddr, scale: &Scale) -> Plan {
     Plan {
         address,
+        prompt: Prompt::Chat,
         request_bytes: KIB,
         answer: Answer::Json1k,
         connections: scale.connections,

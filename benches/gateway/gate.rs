@@ -1,4 +1,4 @@
-//! `cargo bench --profile counted --bench gateway -- gate` fails where a call of 1 KiB costs more instructions than
+//! `cargo counted gateway -- gate` fails where a call of 1 KiB costs more instructions than
 //! `instructions.txt` allows, and names the functions that grew. UPDATE_INSTRUCTIONS=1 writes that file anew.
 //!
 //! Another compiler, C library or processor changes every figure: so the bare proxy, which stands beside, is the
@@ -36,7 +36,7 @@ const GATED: [(Target, &str); 3] = [
 
 const HEAD: &str = "\
 # Instructions that a call of 1 KiB costs, in thousands, and what its most expensive functions take by themselves.
-# UPDATE_INSTRUCTIONS=1 cargo bench --profile counted --bench gateway -- gate
+# UPDATE_INSTRUCTIONS=1 cargo counted gateway -- gate
 ";
 
 /// What is written down, by the name of the program.

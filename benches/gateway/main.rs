@@ -7,7 +7,10 @@
 //! on CPU 1. It prints one table: CPU per call from /proc (all threads of the proxy), latency,
 //! memory, and the ratios. Sizes: `1k` and `32k` are request and answer alike; `1m` is a request of
 //! 1 MiB with an answer of 1 KiB, `1m-answer` the reverse; `sse` is a stream of 200 frames, which
-//! reach the proxy as fast as the mock can write them; `hold-back` is the same in sync mode with streams held back, in
+//! reach the proxy as fast as the mock can write them; `responses` and `messages` are calls of those APIs beside the
+//! chat route, which stands in the bare column; `responses-sse` and `messages-sse` streams of 200 events of theirs;
+//! `agent-prompt` prompts of 400 KB with tools and 200 turns: CPU, and the time from the end of the prompt to its first
+//! byte upstream; `hold-back` is the same in sync mode with streams held back, in
 //! the gateway's column, beside `monitor all` in asynchronous mode; `held` is silent streams; `body` one large
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
@@ -20,6 +23,8 @@
 //! `monitor all`. It is not a test of behavior: goals are only printed. `gate` alone fails, where a call costs more
 //! instructions than before.
 
+mod agents;
+mod api;
 mod bare;
 mod callgrind;
 mod cases;
@@ -27,6 +32,7 @@ mod disk;
 mod facts;
 mod gate;
 mod instructions;
+mod metrics;
 mod spool;
 mod sync;
 mod table;
@@ -116,6 +122,14 @@ fn bench(choice: &Choice) -> Result<()> {
 fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> Result<Records> {
     match case.work {
         Work::HoldBack => return cases::hold_back(case, &choice.scale, world, table),
+        Work::BesideChat(subject) => {
+            let sizes = [cases::SMALL, subject];
+            return agents::beside_chat(case, sizes, &choice.scale, world, table);
+        }
+        Work::BesideBare(sizes) => {
+            return agents::beside_bare(case, sizes, &choice.scale, world, table);
+        }
+        Work::Prompts => return agents::prompts(case, &choice.scale, world, table),
         Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
         Work::Spool(subject, sizes) => {
             return spool::measure(case, subject, sizes, &choice.scale, world, table);

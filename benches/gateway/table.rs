@@ -4,11 +4,24 @@
 use super::cases::Case;
 use super::target::Target;
 
+/// One of the APIs that agents speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AgentApi {
+    Responses,
+    Messages,
+}
+
 /// What a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// CPU of the proxy's process per call.
     Cpu,
+    /// The same with telemetry in batches, until the last record is delivered.
+    CpuRecorded,
+    /// CPU of an agent's prompt, with telemetry in batches.
+    PromptCpu(AgentApi),
+    /// Median of the time from the end of an agent's prompt to its first byte upstream, with telemetry in batches.
+    PromptAdded(AgentApi),
     /// Median latency.
     P50,
     /// 99th percentile of latency.
@@ -55,6 +68,11 @@ impl Measure {
     fn title(self) -> &'static str {
         match self {
             Self::Cpu => "CPU µs per call",
+            Self::CpuRecorded => "CPU µs per call, recorded",
+            Self::PromptCpu(AgentApi::Responses) => "Responses: CPU µs per prompt",
+            Self::PromptCpu(AgentApi::Messages) => "Messages: CPU µs per prompt",
+            Self::PromptAdded(AgentApi::Responses) => "Responses: µs before first byte upstream",
+            Self::PromptAdded(AgentApi::Messages) => "Messages: µs before first byte upstream",
             Self::P50 => "p50 µs",
             Self::P99 => "p99 µs",
             Self::AddedP50 => "added p50 µs",
@@ -81,7 +99,8 @@ impl Measure {
     /// The figure that has to stay within a goal, and the goal.
     fn goal(self, case: &Case, value: f64, ratio: f64) -> Option<(f64, f64)> {
         match self {
-            Self::Cpu => case.cpu_goal.map(|goal| (ratio, goal)),
+            Self::Cpu | Self::CpuRecorded => case.cpu_goal.map(|goal| (ratio, goal)),
+            Self::PromptAdded(_) => Some((value, 2_000.0)),
             Self::AddedP50 => Some((value, 100.0)),
             Self::CheckP50 => Some((value, 300.0)),
             Self::CheckP99 => Some((value, 2000.0)),
@@ -92,7 +111,8 @@ impl Measure {
             Self::Delivered => Some((value, 5_000.0)),
             Self::SpoolMib => Some((value, 64.0)),
             Self::DiskKib => Some((value, 15.0)),
-            Self::P50
+            Self::PromptCpu(_)
+            | Self::P50
             | Self::P99
             | Self::StreamsMib
             | Self::Rate

@@ -1,14 +1,16 @@
 //! What is measured: the bare proxy, the gateway without telemetry, and gateway, analysis and
 //! store in one process.
 
+use super::api::look_for_patterns;
+use super::metrics::Metrics;
+pub(crate) use super::metrics::Records;
 use anyhow::{Context, Result, bail};
 use bench_support::load::ACCESS_KEY;
 use bench_support::process::{Cpu, Folder, Launch, Process, free_addresses};
 use bench_support::world::World;
-use monitor_model::PatternSet;
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Write;
+use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,8 +19,6 @@ use std::time::{Duration, Instant};
 const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
 /// How often a target is started before a taken port is an error.
 const START_TRIES: usize = 5;
-/// How long an answer of the product's own API may take; under an emulator the first one takes fifty times as long.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 
 /// One row of processes to compare; also the index of its column.
@@ -203,7 +203,7 @@ impl Running {
             let metrics = Metrics::read(operations)?;
             let records = metrics.records();
             // Each call leaves one record for its prompt and one for its answer.
-            if records.made >= 2.0 * metrics.sum("monitor_requests_total", "route=\"chat\"") {
+            if records.made >= 2.0 * metrics.monitored_calls() {
                 return Ok(records);
             }
             if Instant::now() > deadline {
@@ -220,42 +220,6 @@ impl Running {
     pub(crate) fn metrics(&self) -> Result<Metrics> {
         Metrics::read(self.operations.context("a target without metrics")?)
     }
-}
-
-/// What `/metrics` says.
-pub(crate) struct Metrics(String);
-
-impl Metrics {
-    fn read(operations: SocketAddr) -> Result<Self> {
-        let text = get(operations, "/metrics").context("reading the metrics")?;
-        Ok(Self(text))
-    }
-
-    /// The sum of the series that begin so and contain `part`.
-    pub(crate) fn sum(&self, prefix: &str, part: &str) -> f64 {
-        let lines = self.0.lines();
-        let lines = lines.filter(|line| line.starts_with(prefix) && line.contains(part));
-        lines
-            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
-            .sum()
-    }
-
-    /// The records that left the process so far.
-    pub(crate) fn records(&self) -> Records {
-        Records {
-            stored: self.sum("monitor_telemetry_records_total", "\"delivered\""),
-            made: self.sum("monitor_telemetry_records_total", "outcome="),
-        }
-    }
-}
-
-/// Records of one process, both stages together.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Records {
-    /// Stored by the backend.
-    pub(crate) stored: f64,
-    /// Stored, refused, failed or dropped.
-    pub(crate) made: f64,
 }
 
 fn monitoring(target: Target, world: &World) -> Vec<(&'static str, String)> {
@@ -384,52 +348,4 @@ fn configuration(target: Target) -> String {
          stream_in_sync: {streams}}}]\n"
     ));
     text
-}
-
-/// Rules of the pattern tier for every application: what a tagger costs is the detection bench's to say.
-fn look_for_patterns(analysis: SocketAddr) -> Result<()> {
-    let answer = call(analysis, "GET", "/applications", "")?;
-    let (_, body) = answer.split_once("\r\n\r\n").context("no answer")?;
-    let listed: serde_json::Value = serde_json::from_str(body)?;
-    let applications = listed["applications"].as_array().context("no list")?;
-    for application in applications {
-        let id = application["id"].as_str().context("no id")?;
-        let side = serde_json::json!({"dataclean": {"patterns": PatternSet::local()}});
-        let change = serde_json::json!({
-            "version": application["version"],
-            "rules": {"pre": side, "post": side},
-        });
-        call(
-            analysis,
-            "PATCH",
-            &format!("/applications/{id}"),
-            &change.to_string(),
-        )?;
-    }
-    Ok(())
-}
-
-fn get(address: SocketAddr, path: &str) -> Result<String> {
-    call(address, "GET", path, "")
-}
-
-fn call(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<String> {
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(ANSWER_PATIENCE))?;
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-         Authorization: Bearer {ACCESS_KEY}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes())?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    if !answer.starts_with("HTTP/1.1 200") {
-        bail!(
-            "{path} answered {}",
-            answer.lines().next().unwrap_or_default()
-        );
-    }
-    Ok(answer)
 }

@@ -4,7 +4,7 @@
 //! together, and a text written as a JSON string, beside `serde_json` writing it.
 //! Run: `cargo bench --bench json [-- quick]`.
 
-use monitor_wire::json::{self, Chat};
+use monitor_wire::json::{self, Request, RequestShape};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,8 @@ fn rates(body: &[u8], scale: &Scale) -> [f64; 5] {
             }),
             rate(body, scale.sample, |body| {
                 let scan = json::scan(black_box(body));
-                let prompt = scan.map(|scan| Chat::read(body, &scan).prompt(&[]));
+                let prompt =
+                    scan.map(|scan| Request::read(&RequestShape::CHAT, body, &scan).prompt(&[]));
                 black_box(prompt).is_ok()
             }),
             rate(body, scale.sample, |_| {

@@ -15,6 +15,7 @@ mod turns;
 use anyhow::Result;
 use bench_support::answer::Answer;
 use bench_support::load::Plan;
+use bench_support::prompt::Prompt;
 use bench_support::results::Table;
 use bench_support::world::{Load, World};
 use std::net::SocketAddr;
@@ -125,6 +126,7 @@ fn all(world: &World) -> Builder {
 fn calls(address: SocketAddr, millis: u64, rate: Option<f64>) -> Plan {
     Plan {
         address,
+        prompt: Prompt::Chat,
         request_bytes: 1 << 10,
         answer: Answer::Json1k,
         connections: if rate.is_some() { 128 } else { 16 },

@@ -2,9 +2,9 @@
 //! for a line on stdin, runs its plan and prints one [`Report`] as a line of JSON.
 
 use crate::answer::Answer;
-use crate::body::chat;
-use crate::open;
+use crate::prompt::Prompt;
 use crate::wire::Wire;
+use crate::{first_byte, open};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -26,6 +26,8 @@ const MAX_ERRORS: u64 = 10;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     pub address: SocketAddr,
+    /// What to send.
+    pub prompt: Prompt,
     /// Bytes of each request's body.
     pub request_bytes: usize,
     /// What to ask of the mock.
@@ -121,6 +123,10 @@ async fn drive(plan: &Plan) -> Result<Report> {
         address: plan.address,
         expected: plan.answer.body_bytes() as u64,
     };
+    if plan.answer == Answer::Timed {
+        let wire = connect(plan.address).await?;
+        return first_byte::measure(plan, caller, wire).await;
+    }
     let mut wires = Vec::with_capacity(plan.connections);
     for _ in 0..plan.connections {
         let mut wire = connect(plan.address).await?;
@@ -172,7 +178,17 @@ pub struct Caller {
 impl Caller {
     /// One call; an error when its answer is not whole, or not what the plan asks for.
     pub async fn call(&self, wire: &mut Wire) -> Result<()> {
-        wire.send(&self.request).await?;
+        self.send(wire).await?;
+        self.answer(wire).await.map(drop)
+    }
+
+    /// Sends one request.
+    pub(crate) async fn send(&self, wire: &mut Wire) -> Result<()> {
+        Ok(wire.send(&self.request).await?)
+    }
+
+    /// Reads its answer, and what that says of when the call came.
+    pub(crate) async fn answer(&self, wire: &mut Wire) -> Result<Option<u64>> {
         let head = wire.head().await?.context("closed before the head")?;
         let received = wire.body(head.framing).await?;
         if head.status != 200 || received != self.expected {
@@ -185,7 +201,7 @@ impl Caller {
         if head.close {
             bail!("the connection was not kept");
         }
-        Ok(())
+        Ok(head.called_at)
     }
 
     /// Calls until the deadline or until no call is left: latencies in nanoseconds, and errors.
@@ -228,11 +244,14 @@ async fn connect(address: SocketAddr) -> Result<Wire> {
 }
 
 fn request(plan: &Plan) -> Vec<u8> {
-    let body = chat(plan.request_bytes, plan.answer.is_stream());
+    let body = plan
+        .prompt
+        .body(plan.request_bytes, plan.answer.is_stream());
     let mut request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
          Accept: application/json\r\nUser-Agent: bench\r\nAuthorization: Bearer upstream\r\n\
          X-Monitor-Api-Key: {ACCESS_KEY}\r\nX-Bench: {}\r\nContent-Length: {}\r\n\r\n",
+        plan.prompt.path(),
         plan.address,
         plan.answer.name(),
         body.len(),
@@ -243,7 +262,7 @@ fn request(plan: &Plan) -> Vec<u8> {
 }
 
 /// Says `ready` and waits for the word to go on; ends when whoever started this is gone.
-fn ready() -> Result<()> {
+pub(crate) fn ready() -> Result<()> {
     println!("ready");
     let mut line = String::new();
     if std::io::stdin().read_line(&mut line)? == 0 {
@@ -252,7 +271,7 @@ fn ready() -> Result<()> {
     Ok(())
 }
 
-fn summary(mut latencies: Vec<u64>, errors: u64, length: Duration) -> Report {
+pub(crate) fn summary(mut latencies: Vec<u64>, errors: u64, length: Duration) -> Report {
     latencies.sort_unstable();
     let at = |share: f64| {
         let index = (latencies.len() as f64 * share) as usize;

@@ -2,7 +2,8 @@
 //! by one or in batches too. They cost as little as possible. They read the whole request, then write prepared bytes. Each prints the address it
 //! listens on and ends when its stdin closes.
 
-use crate::answer::{Answer, batch, offer};
+use crate::answer::{Answer, batch, offer, timed};
+use crate::first_byte::now;
 use crate::wire::{Framing, Wire};
 use anyhow::Result;
 use std::sync::Arc;
@@ -55,8 +56,14 @@ async fn exchanges(stream: TcpStream, answers: &Answers, unnamed: Answer) -> std
             wire.send(&batch(lines)).await?;
             continue;
         }
-        wire.body(head.framing).await?;
         let answer = head.answer.unwrap_or(unnamed);
+        let called_at = (answer == Answer::Timed).then(now);
+        wire.body(head.framing).await?;
+        if let Some(called_at) = called_at {
+            let answer = answers[answer as usize].concat();
+            wire.send(&timed(&answer, called_at)).await?;
+            continue;
+        }
         for write in &answers[answer as usize] {
             wire.send(write).await?;
             // Lets the streams take turns frame by frame, as streams of a model server do.

@@ -28,6 +28,8 @@ pub struct Head {
     pub close: bool,
     /// Whether it is a request that carries several records.
     pub batch: bool,
+    /// `x-bench-called` of a response, where given: when the call came, in nanoseconds.
+    pub called_at: Option<u64>,
 }
 
 /// How a body ends.
@@ -193,6 +195,7 @@ fn parse(head: &[u8]) -> Result<Head> {
         answer: None,
         close: false,
         batch: first.contains(" /process_batch/ "),
+        called_at: None,
     };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
@@ -203,6 +206,8 @@ fn parse(head: &[u8]) -> Result<Head> {
             parsed.framing = Framing::Chunked;
         } else if name.eq_ignore_ascii_case("x-bench") {
             parsed.answer = Answer::named(value.as_bytes());
+        } else if name.eq_ignore_ascii_case("x-bench-called") {
+            parsed.called_at = value.parse().ok();
         } else if name.eq_ignore_ascii_case("connection") {
             parsed.close = value.eq_ignore_ascii_case("close");
         }

@@ -1,15 +1,16 @@
-//! The audit log: who changed what, from which version to which, and the names of the fields; never the
-//! value of a token, a phrase or the text of a rule (CONTRACT 30, 38). The store writes a change and its entry
-//! in one transaction: a change whose entry cannot be written is not made, and is answered with 503. An erasure
-//! takes many transactions, so that it has an entry before it begins and another one when it is complete.
-//! Refused sign-ins are written by `people::refused_sign_ins`.
+//! The audit log: who changed what, from which version to which, and the names of the fields, and who read originals;
+//! never the value of a token, a phrase, the text of a rule or of a message (CONTRACT 30, 38). The store writes a
+//! change and its entry in one transaction: a change whose entry cannot be written is not made, and is answered
+//! with 503. An erasure takes many transactions, so that it has an entry before it begins and another one when it is
+//! complete. What is read has its entry before its first byte is sent; an export, another one with its count. Refused
+//! sign-ins are written by `people::refused_sign_ins`.
 
 use crate::analysis::access::Access;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
-use monitor_model::ApplicationId;
+use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{AccountId, AuditEntry, AuditFilter, AuditStore, TokenId};
 use serde_json::Value;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub(super) enum Action {
     TokenRevoke,
     RecordsErase,
     RecordsReadmit,
+    RecordReadOriginal,
+    RecordsExport,
+    AttachmentDownload,
     AccountCreate,
     AccountChange,
     AccountLink,
@@ -37,7 +41,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -48,6 +52,9 @@ impl Action {
         Self::TokenRevoke,
         Self::RecordsErase,
         Self::RecordsReadmit,
+        Self::RecordReadOriginal,
+        Self::RecordsExport,
+        Self::AttachmentDownload,
         Self::AccountCreate,
         Self::AccountChange,
         Self::AccountLink,
@@ -68,6 +75,9 @@ impl Action {
             Self::TokenRevoke => "token.revoke",
             Self::RecordsErase => "records.erase",
             Self::RecordsReadmit => "records.readmit",
+            Self::RecordReadOriginal => "record.read_original",
+            Self::RecordsExport => "records.export",
+            Self::AttachmentDownload => "attachment.download",
             Self::AccountCreate => "account.create",
             Self::AccountChange => "account.change",
             Self::AccountLink => "account.link",
@@ -92,7 +102,7 @@ impl Action {
     }
 }
 
-/// What an action changed.
+/// What an action changed, or read.
 pub(super) enum Target {
     Application(ApplicationId),
     /// A token, and the application it is bound to.
@@ -101,6 +111,10 @@ pub(super) enum Target {
     Tombstone(Uuid, Option<ApplicationId>),
     /// A person's account, and the application it is bound to.
     Account(AccountId, Option<ApplicationId>),
+    /// A record, and its application.
+    Record(RecordId, ApplicationId),
+    /// Records, of one application or of all.
+    Records(Option<ApplicationId>),
 }
 
 impl Target {
@@ -110,15 +124,18 @@ impl Target {
             Self::Token(id, _) => id.0.to_string(),
             Self::Tombstone(id, _) => id.to_string(),
             Self::Account(id, _) => id.0.to_string(),
+            Self::Record(id, _) => id.to_string(),
+            Self::Records(_) => "records".to_owned(),
         }
     }
 
     fn application_id(&self) -> Option<ApplicationId> {
         match self {
-            Self::Application(id) => Some(*id),
+            Self::Application(id) | Self::Record(_, id) => Some(*id),
             Self::Token(_, application)
             | Self::Tombstone(_, application)
-            | Self::Account(_, application) => *application,
+            | Self::Account(_, application)
+            | Self::Records(application) => *application,
         }
     }
 }
@@ -143,6 +160,23 @@ impl AuditLog {
     pub(super) fn admit(&self, caller: &Caller, action: Action) -> Result<Action, ApiError> {
         self.access.admit_change(caller)?;
         Ok(action)
+    }
+
+    /// Writes the entry of something that is about to be read. Those who are bound to an application have a bounded
+    /// number of these as well, apart from their changes.
+    ///
+    /// # Errors
+    /// [`ApiError::TooManyChanges`], and failures of the store: nothing may be read then.
+    pub(super) async fn note_read(
+        &self,
+        caller: &Caller,
+        action: Action,
+        target: Target,
+        details: Value,
+    ) -> Result<(), ApiError> {
+        self.access.admit_read(caller)?;
+        let entry = action.entry(caller, target, details);
+        Ok(self.store.add_audit(entry).await?)
     }
 
     /// Writes the entry of an action that was just completed, in a transaction of its own.

@@ -3,6 +3,8 @@
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+const DAY_MS: i64 = 86_400_000;
+
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Milliseconds since 1970 (UTC); 0 if the clock of the machine is before that.
@@ -11,6 +13,11 @@ pub(super) fn now_ms() -> i64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The day (UTC) of this time, counted since 1970.
+pub(super) fn day_of(at_ms: i64) -> i64 {
+    at_ms.div_euclid(DAY_MS)
 }
 
 /// Microseconds since an arbitrary time of this process; monotonic.

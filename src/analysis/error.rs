@@ -178,7 +178,7 @@ pub enum ApiError {
     },
     /// Too much was changed by those who are bound to one application.
     #[error(
-        "too many changes of this application (limits.application_changes), nothing was changed: try again later"
+        "too many changes, or reads of originals, of this application (limits.application_changes): try again later"
     )]
     TooManyChanges {
         /// Whole seconds to wait.

@@ -2,13 +2,15 @@
 //! gateway of `monitor all`. No detection here (that is `monitor_detect`) and no SQL (that is `monitor_store`).
 //!
 //! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
-//!   `admin`: applications, tokens, trials, replays. `people`: accounts and sign-ins of the web UI.
+//!   `budgets`: what is spent of them. `admin`: applications, tokens, trials, replays. `people`: accounts and
+//!   sign-ins of the web UI.
 //! - `api` and `ui` are the two front ends; they call the services and never the store.
 
 mod access;
 mod admin;
 mod api;
 mod audit;
+mod budgets;
 mod cache;
 mod clock;
 mod error;
@@ -39,7 +41,7 @@ pub use api::router::router;
 pub use api::token_json;
 pub use error::{ApiError, FieldProblem};
 pub use ingest::Ingest;
-pub use ingest::gateway_registry::{GatewayRegistry, LocalGateway};
+pub use ingest::gateways::registry::{GatewayRegistry, LocalGateway};
 pub use ingest::models::Models;
 pub use ingest::request::ProcessInput;
 pub use people::People;

@@ -4,33 +4,43 @@
 use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
 use super::access::{Access, AccessLimits};
-use super::admin::{Admin, KeyLocks};
+use super::admin::{Admin, InForce, KeyLocks};
 use super::audit::AuditLog;
+use super::budgets::{BudgetBoard, BudgetTask, Counting};
+use super::ingest::HeldSince;
 use super::ingest::Ingest;
 use super::ingest::analyzer::{AnalyzerLimits, MessageAnalyzer};
 use super::ingest::application_cache::ApplicationCache;
 use super::ingest::cache_invalidation::CacheInvalidation;
 use super::ingest::compilation::Compilations;
-use super::ingest::gateway_registry::GatewayRegistry;
+use super::ingest::gateways::registry::GatewayRegistry;
+use super::ingest::gateways::reports::GatewayReports;
 use super::ingest::inline_rules::InlineRulesCache;
 use super::ingest::models::Models;
+use super::ingest::pricing::names::CostNames;
 use super::people::People;
+use super::people::kept_forms::KeptForms;
 use super::people::refused_sign_ins::RefusedSignIns;
 use super::people::sign_in_limits::SignInLimits;
-use super::records::file_room::FileRoom;
 use super::records::files::Files;
-use super::records::upload_room::UploadRoom;
+use super::records::files::file_room::FileRoom;
+use super::records::files::upload_room::UploadRoom;
 use super::records::{Records, documents};
 use super::rules::file_policies::FilePolicies;
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
-use crate::config::AnalysisSettings;
+use crate::config::{AnalysisSettings, Prices};
 use crate::judge::Remote;
+use crate::policy::BudgetCount;
+use arc_swap::ArcSwap;
 use monitor_store::{Store, VersionLimits};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a start waits for the first count of budgets; the counting goes on behind it.
+const FIRST_COUNT: Duration = Duration::from_secs(5);
 
 /// The analysis server without its front ends.
 pub struct Services {
@@ -50,6 +60,9 @@ pub struct Services {
     pub(crate) store_probe: StoreProbe,
     store: Arc<dyn Store>,
     invalidation: CacheInvalidation,
+    /// What gateways say about themselves, to whichever server.
+    pub(super) gateway_reports: GatewayReports,
+    budgets: BudgetTask,
 }
 
 impl Services {
@@ -89,18 +102,45 @@ impl Services {
                 shared.applications.clone(),
                 shared.tokens.clone(),
             ),
+            gateway_reports: GatewayReports::start(shared.gateways, shared.store.clone()),
+            budgets: BudgetTask::default(),
             access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
             store_probe: StoreProbe::new(shared.store.clone()),
             store: shared.store,
         };
+        services.set_prices(&settings.prices);
         Ok((Arc::new(services), first_run))
+    }
+
+    /// Counts what is spent of budgets until the shutdown; once, for at most [`FIRST_COUNT`], before this returns. For
+    /// servers: a command that ends at once counts nothing.
+    pub(crate) async fn count_budgets(&self) {
+        let counting = Counting::new(
+            self.store.clone(),
+            self.admin.file_policies.clone(),
+            self.store.clone(),
+            self.admin.budgets.clone(),
+        );
+        self.budgets.start(counting, FIRST_COUNT).await;
+    }
+
+    /// How old the count of this process is.
+    pub(crate) fn budget_count(&self) -> BudgetCount {
+        self.admin.budgets.count()
+    }
+
+    /// Takes other prices for the records that come in from now on.
+    pub(crate) fn set_prices(&self, prices: &Prices) {
+        self.ingest.set_prices(prices);
     }
 
     /// Writes what is queued and closes the store. Calls after it get [`super::ApiError::StoreDown`].
     pub async fn shutdown(&self) {
         self.invalidation.stop().await;
+        self.budgets.stop().await;
+        self.gateway_reports.stop().await;
         self.people.refused_sign_ins.stop().await;
         self.store.close().await;
     }
@@ -124,6 +164,8 @@ struct Shared {
     audit: AuditLog,
     access: Arc<Access>,
     reads: Arc<ReadTurns>,
+    budgets: Arc<BudgetBoard>,
+    gateways: Arc<GatewayRegistry>,
 }
 
 impl Shared {
@@ -163,6 +205,8 @@ impl Shared {
             access,
             tokens,
             store,
+            budgets: Arc::default(),
+            gateways: Arc::default(),
         })
     }
 
@@ -175,8 +219,15 @@ impl Shared {
             applications: self.applications.clone(),
             analyzer: self.analyzer.clone(),
             inline_rules: self.inline_rules.clone(),
+            prices: ArcSwap::default(),
+            cost_names: Arc::new(CostNames::new(
+                self.store.clone(),
+                self.analyzer.remote.metrics().cloned(),
+            )),
             max_body: settings.max_body,
-            gateways: GatewayRegistry::default(),
+            gateways: self.gateways.clone(),
+            held_since: HeldSince::default(),
+            budgets: self.budgets.clone(),
         }
     }
 
@@ -204,6 +255,7 @@ impl Shared {
             documents: documents::Reader::default(),
             application_cache: self.applications.clone(),
             analyzer: self.analyzer.clone(),
+            budgets: self.budgets.clone(),
         })
     }
 
@@ -214,7 +266,8 @@ impl Shared {
             applications: self.store.clone(),
             oidc: startup::open_provider(settings)?,
             refused_sign_ins: RefusedSignIns::start(self.store.clone()),
-            limits: SignInLimits::default(),
+            limits: SignInLimits::new(self.store.clone()),
+            kept_forms: Arc::new(KeptForms::new()),
         })
     }
 
@@ -234,6 +287,8 @@ impl Shared {
             audit: self.audit.clone(),
             reads: self.reads.clone(),
             file_policies: self.file_policies.clone(),
+            in_force: InForce::default(),
+            budgets: self.budgets.clone(),
             application_cache: self.applications.clone(),
             token_cache: self.tokens.clone(),
             analyzer: self.analyzer.clone(),

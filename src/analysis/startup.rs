@@ -2,7 +2,7 @@
 //! (CONTRACT 30 and 32).
 
 use super::access::token_cache::{self, TokenCache};
-use super::admin::applications::bare_application;
+use super::admin::applications::{bare_application, first_rules};
 use super::people::first_link::first_link;
 use super::people::oidc::Provider;
 use super::start_error::StartError;
@@ -129,8 +129,20 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
         })
 }
 
-/// Creates the first application and the first token where there are none.
+/// Creates the first application and the first token where there are none. Of servers that start at once over one
+/// database, one does.
 pub(super) async fn first_run(
+    store: &dyn Store,
+    tokens: &TokenCache,
+    settings: &AnalysisSettings,
+) -> Result<FirstRun, StartError> {
+    let lock = store.lock_first_start().await?;
+    let first_run = create_missing(store, tokens, settings).await;
+    lock.release().await;
+    first_run
+}
+
+async fn create_missing(
     store: &dyn Store,
     tokens: &TokenCache,
     settings: &AnalysisSettings,
@@ -148,7 +160,7 @@ pub(super) async fn first_run(
         None => None,
     };
     if let Some(key) = &access_key {
-        let first = token_cache::new_token("first", Scopes::of(&Scope::ALL), None);
+        let first = token_cache::new_token("first", Scopes::of(&Scope::FULL), None);
         tokens.add(key, first, None).await?;
     }
     Ok(FirstRun {
@@ -160,10 +172,7 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
-    let rules = serde_json::json!({"pre": {"guardrails": {}}});
-    let first = bare_application(id, "default".to_owned(), rules);
+    let first = bare_application(id, "default".to_owned(), first_rules());
     store.add_application(first, "first start", None).await?;
-    // Another server may have created one at the same time.
-    let first = store.first_application().await?;
-    Ok(first.map_or(id, |first| first.id))
+    Ok(id)
 }

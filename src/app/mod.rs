@@ -19,6 +19,7 @@ pub use gateway::demo::run_demo_upstream;
 pub use gateway::{run_all, run_gateway};
 pub use health::{check_health, health_url};
 pub use process::context::Launch;
+pub(crate) use process::core_files::forbid as forbid_core_files;
 pub use reload::LoadSettings;
 pub use scan::{ScanRequest, Summary, scan};
 pub use store::migrate::migrate;

@@ -1,13 +1,11 @@
 //! The wire format of one call for several records (CONTRACT 39): NDJSON lines `{"stage","body"}` in the
 //! request, NDJSON lines `{"status",…}` in the answer, one per record in the same order.
 
-use super::{AnalyzerError, BatchResult, Record};
+use super::{AnalyzerError, BatchResult, Record, SentParts};
 use monitor_model::{RecordId, Stage};
 use monitor_wire::json;
 use serde::Deserialize;
 
-/// The response header of a backend that takes batches; its value is 1.
-pub(super) const OFFER: &str = "x-monitor-batch";
 /// The path of the endpoint for batches.
 pub(super) const PATH: &str = "/process_batch/";
 /// The media type of requests and answers.
@@ -29,7 +27,7 @@ struct Body {
 }
 
 /// The request body for these records; None if one of them cannot be written as JSON.
-pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
+pub(super) fn lines(records: &[&Record], parts: SentParts) -> Option<Vec<u8>> {
     let length = |record: &&Record| OVERHEAD + record.message.len();
     let mut body = Vec::with_capacity(records.iter().map(length).sum());
     for record in records {
@@ -40,7 +38,7 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
         for piece in [br#"{"stage":""#, stage, br#"","body":"#] {
             body.extend_from_slice(piece);
         }
-        record.write_request(&mut body).ok()?;
+        record.write_request(parts, &mut body).ok()?;
         body.extend_from_slice(b"}\n");
     }
     Some(body)
@@ -86,7 +84,7 @@ fn result(line: Option<&[u8]>) -> BatchResult {
 mod tests {
     use super::*;
     use crate::backend::{FileList, RecordContext};
-    use monitor_model::{ExchangeId, Secret};
+    use monitor_model::{CallTokens, ExchangeId, Secret};
     use std::sync::Arc;
 
     fn record(message: &str, application: &str) -> Record {
@@ -102,11 +100,15 @@ mod tests {
             }),
             message: message.into(),
             part_breaks: Vec::new(),
+            tools: monitor_model::ToolParts::default(),
             incomplete: false,
             unchecked: false,
             replaced: None,
             failure: None,
             files: None,
+            model: None,
+            usage: CallTokens::default(),
+            is_stored_response: false,
             chain: None,
         }
     }
@@ -115,7 +117,7 @@ mod tests {
     fn a_line_is_one_json_document_whatever_the_record_says() {
         let said = "a \"quoted\" text\nwith \u{1} and \\ and \u{2028} of some length, so that it is written in runs";
         let record = record(said, "not a uuid \"\n");
-        let lines = lines(&[&record, &record]).unwrap();
+        let lines = lines(&[&record, &record], SentParts::All).unwrap();
         let lines = std::str::from_utf8(&lines).unwrap();
         assert_eq!(lines.lines().count(), 2);
         for line in lines.lines() {

@@ -2,32 +2,30 @@
 //! token (§4.2), over pooled HTTP/1.1 connections; batches if the backend offers them, and the endpoint
 //! for attached files (CONTRACT 29).
 
+use super::answers::{ANSWER_PER_BYTE, SHORT_ANSWER, is_verdict, largest_answer};
 use super::attach::{Multipart, multipart};
 use super::known_keys::{KnownKey, KnownKeys};
+use super::offers::Offers;
 use super::questions::Questions;
+use super::tool_question::{ToolQuestion, ToolSupport};
 use super::{
     Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Recognition, Record,
-    ReportSource, Verdict, batch,
+    ReportSource, SentParts, Verdict, batch,
 };
 use crate::config::BaseUrl;
 use crate::http_client::{self, Answer, Body, ClientError, HttpClient, ReloadableTls};
+use crate::observe::events::ToolPartsOmitted;
+use crate::observe::{Metrics, RecordSender};
 use async_trait::async_trait;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Request, Uri};
 use monitor_model::{
-    AnalysisResponse, ApplicationId, DEFERRED_HEADER, GATEWAY_HEADER, KEY_APPLICATION_HEADER,
-    RecordId, Secret,
+    AnalysisResponse, ApplicationId, COMPACT_VERDICT, DEFERRED_HEADER, GATEWAY_HEADER,
+    KEY_APPLICATION_HEADER, RecordId, Secret, VERDICT_HEADER,
 };
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-
-/// Largest answer of the backend that is read, whatever it is about.
-const MAX_ANSWER: usize = 32 << 20;
-/// Largest answer that tells nothing of a message.
-const SHORT_ANSWER: usize = 256 << 10;
-/// A verdict has its message once more, cleaned, and the findings in it: so many bytes for each of the message.
-const ANSWER_PER_BYTE: usize = 16;
 
 /// Milliseconds between two reports on the spool.
 const REPORT_EVERY_MS: u64 = 1_000;
@@ -39,12 +37,13 @@ pub struct HttpAnalyzer {
     request_uri: Uri,
     response_uri: Uri,
     batch_uri: Uri,
-    /// Whether the latest answer offered batches.
-    takes_batches: AtomicBool,
+    offers: Offers,
+    tool_question: ToolQuestion,
     known_keys: KnownKeys,
     /// Questions about access keys at the same time.
     questions: Questions,
     timeout: Duration,
+    metrics: Arc<Metrics>,
     reports: OnceLock<ReportSource>,
     started: Instant,
     next_report_ms: AtomicU64,
@@ -60,6 +59,7 @@ impl HttpAnalyzer {
         base: &BaseUrl,
         timeout: Duration,
         tls: Option<&Arc<ReloadableTls>>,
+        metrics: &Arc<Metrics>,
     ) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
         let client = HttpClient::pooled(base.tls, tls).map_err(|error| broken(&error))?;
@@ -74,20 +74,22 @@ impl HttpAnalyzer {
             request_uri: uri(monitor_model::Stage::PreCall.path())?,
             response_uri: uri(monitor_model::Stage::PostCall.path())?,
             batch_uri: uri(batch::PATH)?,
-            takes_batches: AtomicBool::new(false),
+            offers: Offers::default(),
+            tool_question: ToolQuestion::new(timeout),
             known_keys: KnownKeys::default(),
             questions: Questions::default(),
             timeout,
+            metrics: metrics.clone(),
             reports: OnceLock::new(),
             started: Instant::now(),
             next_report_ms: AtomicU64::new(0),
         })
     }
 
-    fn request(&self, record: &Record) -> Result<Request<Body>, AnalyzerError> {
+    fn request(&self, record: &Record, parts: SentParts) -> Result<Request<Body>, AnalyzerError> {
         let mut body = Vec::with_capacity(batch::OVERHEAD + record.message.len());
         record
-            .write_request(&mut body)
+            .write_request(parts, &mut body)
             .map_err(|_| AnalyzerError::Refused(400))?;
         let uri = match record.stage {
             monitor_model::Stage::PreCall => &self.request_uri,
@@ -110,7 +112,8 @@ impl HttpAnalyzer {
     ) -> Result<Request<Body>, AnalyzerError> {
         let mut request = Request::post(uri.clone())
             .header(AUTHORIZATION, bearer(&record.context.access_key)?)
-            .header(CONTENT_TYPE, content_type);
+            .header(CONTENT_TYPE, content_type)
+            .header(VERDICT_HEADER, COMPACT_VERDICT);
         if let Some(report) = self.due_report() {
             request = request.header(GATEWAY_HEADER, report);
         }
@@ -138,12 +141,11 @@ impl HttpAnalyzer {
         largest: usize,
     ) -> Result<AnalysisResponse, AnalyzerError> {
         let answer = self.call(request, largest).await?;
-        let body = answer
-            .body
-            .as_ref()
-            .map_err(|error| unavailable(detail(*error)))?;
-        self.takes_batches
-            .store(offers_batches(&answer), Ordering::Relaxed);
+        let body = answer.body.as_ref().map_err(|error| match error {
+            ClientError::TooLarge(_) if is_verdict(&answer) => AnalyzerError::TooLong,
+            error => unavailable(detail(*error)),
+        })?;
+        self.offers.note(&answer);
         match answer.status.as_u16() {
             200..=299 => serde_json::from_slice(body)
                 .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
@@ -151,11 +153,9 @@ impl HttpAnalyzer {
         }
     }
 
-    /// Asks about an access key by a batch without lines, which stores nothing.
-    async fn ask_about(&self, key: &Secret) -> Recognition {
-        let Ok(authorization) = bearer(key) else {
-            return Recognition::UnknownKey;
-        };
+    /// Sends a batch without lines, which stores nothing.
+    async fn ask(&self, key: &Secret) -> Result<Answer, AnalyzerError> {
+        let authorization = bearer(key)?;
         let request = || {
             let request = Request::post(self.batch_uri.clone())
                 .header(AUTHORIZATION, authorization.clone())
@@ -163,8 +163,48 @@ impl HttpAnalyzer {
                 .body(http_client::whole(Vec::new()));
             request.map_err(|_| AnalyzerError::Refused(400))
         };
-        let Ok(answer) = self.call(request, SHORT_ANSWER).await else {
-            return Recognition::NoAnswer;
+        let answer = self.call(request, SHORT_ANSWER).await?;
+        self.offers.note_tools(&answer);
+        Ok(answer)
+    }
+
+    /// Whether the backend takes the parts of this record. One that has not told yet is asked.
+    async fn tool_support(&self, record: &Record) -> ToolSupport {
+        if record.tools.is_empty() {
+            return ToolSupport::Unsupported;
+        }
+        let known = || self.offers.takes_tools();
+        let ask = self.ask_tool_support(&record.context.access_key);
+        self.tool_question.support(known, ask).await
+    }
+
+    async fn ask_tool_support(&self, key: &Secret) -> ToolSupport {
+        let Ok(answer) = self.ask(key).await else {
+            return ToolSupport::Unknown;
+        };
+        match (self.offers.takes_tools(), answer.status.as_u16()) {
+            (Some(takes), _) => ToolSupport::of(takes),
+            (None, 408 | 429 | 500 | 502..) => ToolSupport::Unknown,
+            // A backend without that path takes none.
+            (None, _) => ToolSupport::Unsupported,
+        }
+    }
+
+    /// Counts the parts that a record was stored without.
+    fn note_omitted(&self, record: &Record, sender: RecordSender) {
+        ToolPartsOmitted {
+            sender,
+            count: record.tools.number().into(),
+        }
+        .emit(&self.metrics);
+    }
+
+    /// What the backend knows of an access key.
+    async fn ask_about(&self, key: &Secret) -> Recognition {
+        let answer = match self.ask(key).await {
+            Ok(answer) => answer,
+            Err(AnalyzerError::KeyRefused(_)) => return Recognition::UnknownKey,
+            Err(_) => return Recognition::NoAnswer,
         };
         match answer.status.as_u16() {
             200..=299 => bound_to(&answer).map_or(Recognition::Known, Recognition::KnownFor),
@@ -198,18 +238,6 @@ fn detail(error: ClientError) -> &'static str {
     }
 }
 
-/// The largest answer about messages of so many bytes together.
-fn largest_answer(messages: usize) -> usize {
-    let findings = messages.saturating_mul(ANSWER_PER_BYTE);
-    SHORT_ANSWER.saturating_add(findings).min(MAX_ANSWER)
-}
-
-/// Whether an answer says that the backend takes batches.
-fn offers_batches(answer: &Answer) -> bool {
-    let offer = answer.headers.get(batch::OFFER);
-    offer.is_some_and(|value| value == "1")
-}
-
 /// The application that the access key belongs to. Backends that do not name it know the key, and no more is known.
 fn bound_to(answer: &Answer) -> Option<ApplicationId> {
     let own = answer.headers.get(KEY_APPLICATION_HEADER)?;
@@ -227,20 +255,43 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 #[async_trait]
 impl Analyzer for HttpAnalyzer {
     async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+        let support = self.tool_support(record).await;
         let largest = largest_answer(record.message.len());
-        self.verdict(|| self.request(record), largest).await
+        let request = || self.request(record, support.into());
+        let analysis = self.verdict(request, largest).await;
+        let is_stored = matches!(analysis, Ok(_) | Err(AnalyzerError::TooLong));
+        if support == ToolSupport::Unknown && is_stored {
+            self.note_omitted(record, RecordSender::Check);
+        }
+        analysis
     }
 
     async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        let support = self.tool_support(record).await;
+        if support == ToolSupport::Unknown && self.tool_question.may_wait() {
+            return Err(unavailable("it does not say what it takes"));
+        }
         let request = || {
-            let mut request = self.request(record)?;
+            let mut request = self.request(record, support.into())?;
             let deferred = HeaderValue::from_static("1");
             request.headers_mut().insert(DEFERRED_HEADER, deferred);
             Ok(request)
         };
-        let analysis = self.verdict(request, largest_answer(record.message.len()));
+        let largest = largest_answer(record.message.len());
+        let analysis = self.verdict(request, largest).await;
+        if support == ToolSupport::Unknown {
+            match &analysis {
+                Ok(_) | Err(AnalyzerError::TooLong) => {
+                    self.note_omitted(record, RecordSender::Delivery);
+                }
+                Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => {
+                    self.tool_question.start_over();
+                }
+                Err(AnalyzerError::KeyRefused(_) | AnalyzerError::Refused(_)) => {}
+            }
+        }
         Ok(Verdict {
-            analysis: analysis.await?,
+            analysis: analysis?,
             durable: None,
         })
     }
@@ -277,13 +328,20 @@ impl Analyzer for HttpAnalyzer {
     }
 
     fn takes_batches(&self) -> bool {
-        self.takes_batches.load(Ordering::Relaxed)
+        self.offers.takes_batches()
     }
 
     async fn analyze_batch(&self, records: &[&Record]) -> Option<Vec<BatchResult>> {
         let first = records.first()?;
+        let has_tools = records.iter().any(|record| !record.tools.is_empty());
+        let parts = match self.offers.takes_tools() {
+            Some(true) => SentParts::All,
+            // Each record asks or waits on its own.
+            None if has_tools => return None,
+            Some(false) | None => SentParts::Nothing,
+        };
         let request = || {
-            let body = batch::lines(records).ok_or(AnalyzerError::Refused(400))?;
+            let body = batch::lines(records, parts).ok_or(AnalyzerError::Refused(400))?;
             self.post(&self.batch_uri, batch::CONTENT_TYPE, first, body)
         };
         let short = SHORT_ANSWER / ANSWER_PER_BYTE;
@@ -292,11 +350,11 @@ impl Analyzer for HttpAnalyzer {
         let answer = answer.await.ok()?;
         let body = answer.body.as_ref().ok()?;
         if answer.status.is_success() {
+            self.offers.note_tools(&answer);
             return Some(batch::results(body, records));
         }
         // A batch that is refused as a whole, for its key or its size, is sent again record by record.
-        self.takes_batches
-            .store(offers_batches(&answer), Ordering::Relaxed);
+        self.offers.note(&answer);
         None
     }
 

@@ -1,16 +1,19 @@
 //! The gateway's view of the analysis backend: what a record is, and who analyzes and stores one
 //! ([`Analyzer`]). Records reach it through `crate::spool`, except the awaited calls of sync mode.
 
+mod answers;
 mod attach;
 mod batch;
 mod http;
 mod known_keys;
+mod offers;
 mod questions;
 mod record;
+mod tool_question;
 
 pub use attach::{AttachError, Attachment};
 pub use http::HttpAnalyzer;
-pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext};
+pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext, SentParts};
 
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ApplicationId, GatewayReport, RecordId, Secret};
@@ -85,6 +88,10 @@ pub trait Analyzer: Send + Sync {
     /// records. An analyzer in the same process needs none.
     fn set_report_source(&self, _: ReportSource) {}
 
+    /// Whether applications that are created from now on are unknown to [`Analyzer::recognize`]. Another process that
+    /// is about to take over creates those of its configuration, whose policies are not in force in this one.
+    fn hold_new_applications(&self, _holds: bool) {}
+
     /// Analyzes the record and returns once the verdict is known, which may be before the record is stored.
     async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         Ok(Verdict {
@@ -128,6 +135,9 @@ pub enum AnalyzerError {
     /// The backend asks to wait (408, 429) and has nothing against the record.
     #[error("the backend asks to wait (status {0})")]
     Busy(u16),
+    /// The backend has stored the record, and its verdict is too long to be read. Sending it again would give the same.
+    #[error("the backend's verdict is longer than one on its message can be")]
+    TooLong,
     /// The backend cannot be reached, is too slow, or is broken.
     #[error("the backend did not answer: {0}")]
     Unavailable(String),

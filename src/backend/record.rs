@@ -4,7 +4,9 @@
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
 use monitor_model::{
-    CHAIN_PARAMETER, Chain, ChainHash, ExchangeId, Identity, PART_BREAKS, RecordId, Secret, Stage,
+    CHAIN_PARAMETER, CallTokens, Chain, ChainHash, ExchangeId, Identity, MODEL_PARAMETER,
+    PART_BREAKS, RecordId, STORED_RESPONSE_PARAMETER, Secret, Stage, TOOL_CALLS, TOOL_RESULTS,
+    TOOLS_OMITTED, TOOLS_UNCHECKED, ToolParts, USAGE_PARAMETER,
 };
 use monitor_wire::json::write_string;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -40,6 +42,8 @@ pub struct Record {
     pub message: Arc<str>,
     /// Bytes of the text at which a line feed stands between two parts of one message, ascending.
     pub part_breaks: Vec<usize>,
+    /// Of an answer the calls of tools, of a prompt their new results.
+    pub tools: ToolParts,
     /// The text is not complete, in the exchange or in the record.
     pub incomplete: bool,
     /// Sync mode let the exchange continue without a verdict (CONTRACT 13).
@@ -50,6 +54,12 @@ pub struct Record {
     pub failure: Option<CallFailure>,
     /// The files that the call lists; in a pre-call record only.
     pub files: Option<Arc<FileList>>,
+    /// The model that answered, else the one that was asked; in a post-call record only.
+    pub model: Option<String>,
+    /// The tokens of the call as the model server reports them; in a post-call record only.
+    pub usage: CallTokens,
+    /// The answer is one that the model server keeps, and was read again; in a post-call record only.
+    pub is_stored_response: bool,
     /// Its sequence number among the gateway's records (CONTRACT 5); the spool gives it.
     pub chain: Option<Chain>,
 }
@@ -88,13 +98,27 @@ impl ClosedBy {
     }
 }
 
+/// What a request says of calls of tools and of their results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SentParts {
+    /// The parts themselves.
+    All,
+    /// How many there are, because nobody knows whether the backend takes them.
+    Number,
+    /// Nothing: the backend takes no parts.
+    Nothing,
+}
+
 /// The `additional_parameters` of §2.7 and our own (CONTRACT 5, 17), serialized without an intermediate map.
 #[derive(Clone, Copy)]
-pub struct Parameters<'a>(&'a Record);
+struct Parameters<'a> {
+    record: &'a Record,
+    parts: SentParts,
+}
 
 impl Serialize for Parameters<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (record, context) = (self.0, &self.0.context);
+        let (record, context) = (self.record, &self.record.context);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("request_id", &context.exchange)?;
         let named = [
@@ -117,6 +141,17 @@ impl Serialize for Parameters<'_> {
         if !record.part_breaks.is_empty() {
             map.serialize_entry(PART_BREAKS, &record.part_break_points())?;
         }
+        match self.parts {
+            SentParts::All => write_tools(record, &record.tools, &mut map)?,
+            SentParts::Number => {
+                let number = ToolParts {
+                    omitted: record.tools.number(),
+                    ..ToolParts::default()
+                };
+                write_tools(record, &number, &mut map)?;
+            }
+            SentParts::Nothing => {}
+        }
         if let Some(kind) = record.replaced {
             let replacement = json!({"stage": record.stage.as_str(), "type": kind.as_str()});
             map.serialize_entry("response_replacement", &replacement)?;
@@ -128,6 +163,15 @@ impl Serialize for Parameters<'_> {
                 &json!({"type": failure.kind, "code": failure.code, "message": failure.message, "closed_by": closed_by}),
             )?;
         }
+        if let Some(model) = &record.model {
+            map.serialize_entry(MODEL_PARAMETER, model)?;
+        }
+        if !record.usage.is_empty() {
+            map.serialize_entry(USAGE_PARAMETER, &record.usage)?;
+        }
+        if record.is_stored_response {
+            map.serialize_entry(STORED_RESPONSE_PARAMETER, &true)?;
+        }
         if let Some(chain) = &record.chain {
             map.serialize_entry(CHAIN_PARAMETER, chain)?;
         }
@@ -135,18 +179,35 @@ impl Serialize for Parameters<'_> {
     }
 }
 
-impl Record {
-    /// The parameters that are sent with the message.
-    pub fn parameters(&self) -> Parameters<'_> {
-        Parameters(self)
+fn write_tools<M: SerializeMap>(
+    record: &Record,
+    tools: &ToolParts,
+    map: &mut M,
+) -> Result<(), M::Error> {
+    // Where all are left out, an empty list tells that their number is one of parts.
+    if !tools.is_empty() {
+        let name = match record.stage {
+            Stage::PreCall => TOOL_RESULTS,
+            Stage::PostCall => TOOL_CALLS,
+        };
+        map.serialize_entry(name, tools)?;
     }
+    if tools.omitted > 0 {
+        map.serialize_entry(TOOLS_OMITTED, &tools.omitted)?;
+    }
+    if tools.are_unchecked && !tools.is_empty() {
+        map.serialize_entry(TOOLS_UNCHECKED, &true)?;
+    }
+    Ok(())
+}
 
-    /// Writes the request for its analysis as JSON (§2.7). The application stands there as the client named it, a
-    /// UUID or not; left out when none is known (CONTRACT 7).
+impl Record {
+    /// Writes the request for its analysis as JSON (§2.7), with what the backend takes of calls of tools and their
+    /// results. The application stands there as the client named it, if it is known (CONTRACT 7).
     ///
     /// # Errors
     /// When the parameters cannot be written as JSON.
-    pub fn write_request(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    pub fn write_request(&self, parts: SentParts, out: &mut Vec<u8>) -> serde_json::Result<()> {
         out.push(b'{');
         if let Some(application) = &self.context.application_id {
             out.extend_from_slice(br#""application_id":"#);
@@ -156,14 +217,21 @@ impl Record {
         out.extend_from_slice(br#""message":"#);
         write_string(&self.message, out);
         out.extend_from_slice(br#","additional_parameters":"#);
-        serde_json::to_writer(&mut *out, &self.parameters())?;
+        serde_json::to_writer(&mut *out, &self.parameters(parts))?;
         out.push(b'}');
         Ok(())
     }
 
-    /// The same as a map.
+    fn parameters(&self, parts: SentParts) -> Parameters<'_> {
+        Parameters {
+            record: self,
+            parts,
+        }
+    }
+
+    /// All parameters that go with the message.
     pub fn additional_parameters(&self) -> Map<String, Value> {
-        match serde_json::to_value(self.parameters()) {
+        match serde_json::to_value(self.parameters(SentParts::All)) {
             Ok(Value::Object(map)) => map,
             // They always serialize to a JSON object.
             _ => Map::new(),
@@ -213,12 +281,15 @@ impl Record {
             .map_or(0, |failure| failure.message.len());
         let files = self.files.as_ref().map_or(0, |files| files.weight());
         let breaks = size_of_val(self.part_breaks.as_slice());
+        let tools = self.tools.bytes() + size_of_val(self.tools.parts.as_slice());
         (FIXED
             + breaks
+            + tools
             + self.message.len()
             + ids
             + context.access_key.expose().len()
             + failure
+            + self.model.as_ref().map_or(0, String::len)
             + files) as u64
     }
 
@@ -228,6 +299,7 @@ impl Record {
         Some(Self {
             message: "".into(),
             part_breaks: Vec::new(),
+            tools: ToolParts::default(),
             files: Some(files),
             chain: None,
             ..self

@@ -6,7 +6,8 @@ use super::load::{RoleArg, file_or_variable, load, variable_warnings};
 use super::output::print;
 use crate::config::Overrides;
 use crate::config::{
-    AnalysisSettings, GatewaySettings, Listener, RetentionSettings, Role, Services, Settings,
+    AnalysisSettings, GatewaySettings, Listener, NamedUpstream, RetentionSettings, Role, Services,
+    Settings,
 };
 use crate::observe::logging;
 use clap::Args;
@@ -50,6 +51,9 @@ fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
         line("gateway", listeners(&gateway.listen));
         line("operations", gateway.operations.to_string());
         line("upstream", upstream(gateway));
+        for entry in &gateway.upstreams {
+            line("upstreams", named_upstream(entry));
+        }
         line("monitor", monitor(gateway, role));
         line("unknown callers", unknown_callers(gateway, role));
     }
@@ -57,6 +61,8 @@ fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
         line("analysis", listeners(&settings.analysis.listen));
         line("database", database(&settings.analysis, settings));
         line("retention", retention(settings.analysis.retention));
+        let cost_days = settings.analysis.retention.cost_days;
+        line("costs of users", format!("{cost_days} days"));
         line("services", services(settings.analysis.services));
     }
     if role == Role::Analysis {
@@ -78,6 +84,18 @@ fn upstream(gateway: &GatewaySettings) -> String {
         Some(url) => format!("{url}, timeout {:?}", gateway.upstream.timeout),
         None => "not set: the built-in demo model server answers".to_owned(),
     }
+}
+
+/// `anthropic (messages, claude-*) https://…, timeout 120s`.
+fn named_upstream(entry: &NamedUpstream) -> String {
+    let NamedUpstream {
+        name,
+        calls,
+        servers,
+    } = entry;
+    let url = servers.url.as_ref().map(ToString::to_string);
+    let url = url.unwrap_or_default();
+    format!("{name} ({calls}) {url}, timeout {:?}", servers.timeout)
 }
 
 fn monitor(gateway: &GatewaySettings, role: Role) -> String {

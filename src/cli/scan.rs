@@ -17,7 +17,7 @@ pub(super) struct ScanArgs {
     /// Files of UTF-8 text; `-` or no file reads standard input.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Search for these patterns only, such as EMAILS,INN.
+    /// Search for these patterns only, such as EMAILS,INN; a further one, such as IBAN, is searched for only by name.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     patterns: Vec<PatternName>,
     /// Write a masked copy instead of a list of findings; with --jsonl, add `cleaned_text`.

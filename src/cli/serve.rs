@@ -1,7 +1,7 @@
 //! `monitor all`, `monitor gateway` and `monitor analysis`: flags, and the launch of a process.
 
 use super::load::{file_or_variable, load, variable_warnings};
-use crate::app::Launch;
+use crate::app::{Launch, forbid_core_files};
 use crate::config::{Overrides, Problems, Role};
 use crate::observe;
 use clap::Args;
@@ -90,6 +90,9 @@ pub(super) struct LaunchArgs {
 pub(super) fn launch(role: Role, args: LaunchArgs) -> Result<Launch, Problems> {
     let file = file_or_variable(args.file);
     let settings = load(role, file.clone(), &args.overrides)?;
+    if !settings.core_files {
+        forbid_core_files();
+    }
     observe::logging::init(&settings.log);
     for warning in variable_warnings() {
         warn!(target: "config", "{warning}");

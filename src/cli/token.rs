@@ -93,6 +93,9 @@ enum Scope {
     Read,
     /// Change settings and keys.
     Admin,
+    /// Read records without their original texts and files.
+    #[value(name = "read_cleaned")]
+    ReadCleaned,
 }
 
 impl From<Scope> for monitor_store::Scope {
@@ -101,6 +104,7 @@ impl From<Scope> for monitor_store::Scope {
             Scope::Ingest => Self::Ingest,
             Scope::Read => Self::Read,
             Scope::Admin => Self::Admin,
+            Scope::ReadCleaned => Self::ReadCleaned,
         }
     }
 }

@@ -30,6 +30,7 @@ pub use sections::analysis::detect::{
 pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
 pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use sections::analysis::limits::ApiLimits;
+pub use sections::analysis::prices::{ModelPrice, Prices, TokenPrice};
 pub use sections::analysis::queue::AnalysisQueue;
 pub use sections::analysis::retention::RetentionSettings;
 pub use sections::analysis::sign_in::{OidcSettings, SignInRole};
@@ -46,11 +47,13 @@ pub use sections::gateway::spool::{
 };
 pub use sections::gateway::trace::TraceSettings;
 pub use sections::gateway::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
+pub use sections::gateway::upstreams::NamedUpstream;
 pub use sections::listen::{ClientAuth, ClientCheck, Listener, TlsFiles};
 pub use sections::log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use sections::trusted_proxies::{ClientHeader, TrustedProxies};
 pub use settings::{AnalysisSettings, GatewaySettings, Settings};
 pub use sources::{Environment, Overrides};
+pub use values::call_match::{CallMatch, ModelPattern, ModelRoute};
 pub use values::network::Network;
 pub use values::units::duration_from_text;
 pub use values::url::BaseUrl;

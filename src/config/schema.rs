@@ -4,11 +4,11 @@
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
-    checks, detect, files as analysis_files, judge, limits as analysis_limits,
+    checks, detect, files as analysis_files, judge, limits as analysis_limits, prices,
     queue as analysis_queue, retention, services, sign_in,
 };
 use super::sections::gateway::{
-    applications, files as gateway_files, limits, monitor, spool, trace, upstream,
+    applications, files as gateway_files, limits, monitor, spool, trace, upstream, upstreams,
 };
 use super::sections::listen::{self, Listener};
 use super::sections::{cors, log, store, trusted_proxies};
@@ -58,6 +58,7 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
         gateway,
         analysis,
         data_dir: data_dir(reader),
+        core_files: reader.switch("core_files").unwrap_or(false),
         log: log::read(reader, role),
     }
 }
@@ -77,7 +78,8 @@ fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
             .unwrap_or(loopback(4101)),
         trusted_proxies: trusted_proxies::read(r, ""),
         cors: cors::read(r, ""),
-        upstream: upstream::read(r),
+        upstream: upstream::read(r, "upstream"),
+        upstreams: upstreams::read(r),
         monitor: monitor::read(r),
         stream: limits::stream(r),
         limits: limits::read(r),
@@ -136,6 +138,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         judge: judge::read(r, prefix),
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
+        prices: prices::read(r, prefix),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
         public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
     }

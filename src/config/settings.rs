@@ -5,6 +5,7 @@ use super::sections::analysis::detect::DetectSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
 use super::sections::analysis::judge::JudgeSettings;
 use super::sections::analysis::limits::ApiLimits;
+use super::sections::analysis::prices::Prices;
 use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
 use super::sections::analysis::sign_in::OidcSettings;
@@ -15,6 +16,7 @@ use super::sections::gateway::monitor::MonitorSettings;
 use super::sections::gateway::spool::{QueueSettings, SpoolSettings};
 use super::sections::gateway::trace::TraceSettings;
 use super::sections::gateway::upstream::UpstreamSettings;
+use super::sections::gateway::upstreams::NamedUpstream;
 use super::sections::listen::Listener;
 use super::sections::log::LogSettings;
 use super::sections::trusted_proxies::TrustedProxies;
@@ -33,6 +35,8 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
     pub data_dir: PathBuf,
+    /// A crash may leave a core file.
+    pub core_files: bool,
     /// Log lines on standard error and the access log.
     pub log: LogSettings,
 }
@@ -51,6 +55,8 @@ pub struct GatewaySettings {
     pub cors: CorsSettings,
     /// UPSTREAM_URL and what belongs to it.
     pub upstream: UpstreamSettings,
+    /// Further groups of model servers; the first that takes a call gets it, else `upstream`.
+    pub upstreams: Vec<NamedUpstream>,
     /// MONITOR_URL and what belongs to it.
     pub monitor: MonitorSettings,
     /// Keepalive comments in silent streams.
@@ -118,6 +124,8 @@ pub struct AnalysisSettings {
     pub oidc: Option<OidcSettings>,
     /// Servers that are asked in addition to the engine.
     pub checks: ChecksSettings,
+    /// What tokens cost, for the records that come in; a reload takes others.
+    pub prices: Prices,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,

@@ -1,21 +1,23 @@
 //! Values that are each in range but contradict each other. Checks the files that settings name, and nothing
 //! else outside the settings (CONTRACT 33).
 
+mod files;
+mod upstreams;
+
 use super::key_file::{self, Owners};
 use super::pem;
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::judge::JudgePlace;
-use super::sections::client_identity::ClientIdentity;
 use super::sections::gateway::monitor::{UnknownApplication, UnknownKey};
 use super::sections::gateway::spool::{Durability, OnDiskFailure};
-use super::sections::gateway::upstream::MOST_UPSTREAMS;
 use super::sections::listen::Listener;
 use super::settings::{GatewaySettings, Settings};
-use super::values::url::BaseUrl;
-use std::fs::File;
-use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use files::{authorities, client, readable};
+use monitor_model::ApplicationPolicy;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use upstreams::leads_back;
 
 /// Reports every contradiction of the settings a role uses.
 pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
@@ -28,14 +30,13 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         return judge(settings, role, reader);
     }
     let gateway = &settings.gateway;
-    let (upstream, monitor) = (&gateway.upstream, &gateway.monitor);
-    authorities(upstream.ca.as_deref(), "upstream.ca", reader);
+    let monitor = &gateway.monitor;
     authorities(monitor.ca.as_deref(), "monitor.ca", reader);
     let trace_ca = gateway.trace.as_ref().and_then(|trace| trace.ca.as_deref());
     authorities(trace_ca, "trace.ca", reader);
-    client(&upstream.client, &upstream.url, "upstream", reader);
     client(&monitor.client, &monitor.url, "monitor", reader);
     unknown_callers(gateway, role, reader);
+    budgets(gateway, role, reader);
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
     if batched && gateway.spool.on_disk_failure == OnDiskFailure::Closed {
@@ -43,8 +44,8 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         reader.contradiction("spool.on_disk_failure", text);
     }
     spool_keys(settings, reader);
-    standby(gateway, reader);
-    called(gateway, role, reader);
+    upstreams::contradictions(gateway, role, reader);
+    backend(gateway, reader);
 }
 
 /// Reports files that hold no key, or that others may read.
@@ -96,55 +97,28 @@ fn unknown_callers(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_
     }
 }
 
-/// An upstream is set, and neither it nor the backend is this gateway.
-fn called(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
-    match &gateway.upstream.url {
-        Some(url) if leads_back(url, &gateway.listen) => {
-            let text = "is this gateway's own listener; allowed: the model server's address";
-            reader.contradiction("upstream.url", text);
-        }
-        None if role == Role::Gateway && !reader.has_problem("upstream.url") => {
-            reader.contradiction(
-                "upstream.url",
-                "is not set; set UPSTREAM_URL or upstream.url",
-            );
-        }
-        _ => {}
-    }
-    if gateway
-        .monitor
-        .url
-        .as_ref()
-        .is_some_and(|url| leads_back(url, &gateway.listen))
-    {
-        let text = "is this gateway's own listener; allowed: the analysis API's address";
-        reader.contradiction("monitor.url", text);
+/// What is spent of the budgets of the file is counted by the analysis server that reads the file and has the records.
+fn budgets(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
+    let counts = role != Role::Gateway && gateway.monitor.url.is_none();
+    let with_budgets = |it: &&ApplicationPolicy| !it.policy.budgets.is_empty();
+    let Some(first) = gateway.applications.iter().find(with_budgets) else {
+        return;
+    };
+    if !counts {
+        let text = format!(
+            "{} has budgets, which nobody would count: an analysis server counts those that it stores; allowed: budgets in monitor all without monitor.url, or in the application's policy on the analysis server, with store.host here",
+            first.id
+        );
+        reader.contradiction("applications", text);
     }
 }
 
-/// Standby upstreams differ from each other and have a first one.
-fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
-    let upstream = &gateway.upstream;
-    let mut all: Vec<&BaseUrl> = upstream.url.iter().collect();
-    for url in &upstream.standby {
-        if leads_back(url, &gateway.listen) {
-            let text = "is this gateway's own listener; allowed: model servers' addresses";
-            reader.contradiction("upstream.standby", text);
-        }
-        if all.contains(&url) {
-            let text = "lists a model server twice; allowed: each once";
-            reader.contradiction("upstream.standby", text);
-        }
-        all.push(url);
-    }
-    if all.len() > MOST_UPSTREAMS {
-        let text =
-            format!("has too many servers; allowed: {MOST_UPSTREAMS} including upstream.url");
-        reader.contradiction("upstream.standby", text);
-    }
-    if upstream.url.is_none() && !all.is_empty() {
-        let text = "requires upstream.url, the server they stand by for";
-        reader.contradiction("upstream.standby", text);
+/// The backend is not this gateway.
+fn backend(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
+    let url = gateway.monitor.url.as_ref();
+    if url.is_some_and(|url| leads_back(url, &gateway.listen)) {
+        let text = "is this gateway's own listener; allowed: the analysis API's address";
+        reader.contradiction("monitor.url", text);
     }
 }
 
@@ -295,75 +269,5 @@ fn tls_files(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
             let clients = tls.clients.as_ref().map(|clients| clients.ca.as_path());
             authorities(clients, bound.key, reader);
         }
-    }
-}
-
-/// Reports authorities that cannot be read.
-fn authorities(path: Option<&Path>, key: &str, reader: &mut Reader<'_>) {
-    let Some(path) = path else { return };
-    if readable(path, key, "", reader)
-        && let Err(wrong) = pem::authorities(path)
-    {
-        reader.contradiction(key, wrong);
-    }
-}
-
-/// Reports a client certificate that cannot be used.
-fn client(
-    client: &Option<ClientIdentity>,
-    url: &Option<BaseUrl>,
-    section: &str,
-    reader: &mut Reader<'_>,
-) {
-    let Some(ClientIdentity { cert, key }) = client else {
-        return;
-    };
-    let name = format!("{section}.client_cert");
-    if url.as_ref().is_some_and(|url| !url.tls) {
-        let text = "is sent over https only; allowed: a URL with https, or no client certificate";
-        reader.contradiction(&name, text);
-    }
-    let read = readable(cert, &name, "", reader)
-        & readable(key, &format!("{section}.client_key"), "", reader);
-    if read && let Err(wrong) = pem::identity(cert, key) {
-        reader.contradiction(&name, wrong);
-    }
-}
-
-/// Reports a file that cannot be read. `name` is put before the text where the key alone does not identify the file.
-fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool {
-    // Looked at first: opening a pipe waits, and a device has no end.
-    let reason = match std::fs::metadata(path) {
-        Ok(found) if !found.is_file() => "it is not a file".to_owned(),
-        Ok(found) if found.len() > pem::LARGEST => {
-            format!("it is larger than {} bytes", pem::LARGEST)
-        }
-        Ok(_) => match File::open(path) {
-            Ok(_) => return true,
-            Err(error) => error.to_string(),
-        },
-        Err(error) => error.to_string(),
-    };
-    let path = path.display();
-    let text = format!("{name}{path} cannot be read: {reason}; allowed: a readable PEM file");
-    reader.contradiction(key, text);
-    false
-}
-
-fn leads_back(url: &BaseUrl, listeners: &[Listener]) -> bool {
-    listeners
-        .iter()
-        .any(|listener| reaches(url, listener.address))
-}
-
-/// Whether a URL names a listener's own address, as far as that is known without a resolver.
-fn reaches(url: &BaseUrl, listener: SocketAddr) -> bool {
-    if url.port != listener.port() {
-        return false;
-    }
-    let own = listener.ip();
-    match url.host.parse::<IpAddr>() {
-        Ok(ip) => ip == own || own.is_unspecified() && (ip.is_loopback() || ip.is_unspecified()),
-        Err(_) => url.host == "localhost" && (own.is_loopback() || own.is_unspecified()),
     }
 }

@@ -1,18 +1,45 @@
 //! What the demo says: a few fixed sentences of `answers.json`, chosen by rule, in the language of the question.
-//! It quotes the size of the prompt and never its text, unless asked to with `echo:`. Not a model.
+//! It quotes the size of the prompt and never its text, unless asked to with `echo:`, or calls the tool that the prompt
+//! orders. Not a model.
 
 use super::judge;
 use super::request::ChatCall;
-use super::tokens::words_within;
+use super::tokens::{estimated_tokens, words_within};
+use super::tool_call::ToolCall;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// One choice's text and why it ends.
+/// One choice's text or call of a tool, and why it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
+    /// Empty where a tool is called.
     pub(super) text: String,
-    /// `stop`, or `length` when the caller's token limit cut it.
+    /// `stop`, `tool_calls`, or `length` when the caller's token limit cut it.
     pub(super) finish_reason: &'static str,
+    pub(super) tool: Option<ToolCall>,
+}
+
+impl Answer {
+    pub(super) fn text(text: String, finish_reason: &'static str) -> Self {
+        Self {
+            text,
+            finish_reason,
+            tool: None,
+        }
+    }
+
+    fn call(tool: &ToolCall) -> Self {
+        Self {
+            text: String::new(),
+            finish_reason: "tool_calls",
+            tool: Some(tool.clone()),
+        }
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        let call = self.tool.as_ref().map_or(0, ToolCall::tokens);
+        estimated_tokens(&self.text).saturating_add(call)
+    }
 }
 
 /// By language and part.
@@ -22,15 +49,13 @@ static TEXTS: LazyLock<Value> =
 /// One answer per choice asked for.
 pub(super) fn answers(call: &ChatCall) -> Vec<Answer> {
     if call.model == judge::NAME {
-        let (text, finish_reason) = (judge::answer(call.prompt()), "stop");
-        return vec![Answer {
-            text,
-            finish_reason,
-        }];
+        return vec![Answer::text(judge::answer(call.prompt()), "stop")];
     }
-    (1..=call.choices)
-        .map(|number| cut(text(call, number), call.max_tokens))
-        .collect()
+    let answer = |number| match &call.tool {
+        Some(tool) => Answer::call(tool),
+        None => cut(text(call, number), call.max_tokens),
+    };
+    (1..=call.choices).map(answer).collect()
 }
 
 fn text(call: &ChatCall, number: u64) -> String {
@@ -88,17 +113,10 @@ fn mood(prompt: &str) -> &'static str {
 fn cut(text: String, max_tokens: Option<u64>) -> Answer {
     let (pieces, room) = (pieces(&text), max_tokens.map_or(u64::MAX, words_within));
     if pieces.len() as u64 <= room {
-        let finish_reason = "stop";
-        return Answer {
-            text,
-            finish_reason,
-        };
+        return Answer::text(text, "stop");
     }
     let kept = pieces.into_iter().take(room as usize).collect::<String>();
-    Answer {
-        text: kept.trim_end().to_owned(),
-        finish_reason: "length",
-    }
+    Answer::text(kept.trim_end().to_owned(), "length")
 }
 
 /// The pieces a stream sends: each word with the white space after it. Their sum is the text.
@@ -118,7 +136,7 @@ pub(super) fn pieces(mut text: &str) -> Vec<&str> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::demo::tokens::{estimated_tokens, tokens_of_words};
+    use crate::demo::tokens::tokens_of_words;
 
     fn ask(prompt: &str, rest: &str) -> Vec<Answer> {
         let content = serde_json::to_string(prompt).unwrap();

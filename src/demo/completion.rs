@@ -1,10 +1,10 @@
-//! A completion of the demo, as a body or as an event stream: role first, one word per step, the finish
+//! A completion of the demo, as a body or as an event stream: role first, one word or piece per step, the finish
 //! reason, the usage when asked for, `[DONE]` (§2.3). All frames are known before the first is sent; the
 //! stream only spaces them out in time.
 
 use super::answer::{Answer, answers, pieces};
 use super::request::ChatCall;
-use super::tokens::estimated_tokens;
+use super::tool_call::ToolCall;
 use axum::Json;
 use axum::body::Body;
 use axum::http::header;
@@ -26,8 +26,8 @@ pub(super) struct Completion {
 impl Completion {
     pub(super) fn new(call: &ChatCall) -> Self {
         let answers = answers(call);
-        let completion = answers.iter().map(|one| estimated_tokens(&one.text));
-        let (prompt, completion) = (call.messages.tokens, completion.sum::<u64>());
+        let completion: u64 = answers.iter().map(Answer::tokens).sum();
+        let prompt = call.messages.tokens;
         let id = format!("chatcmpl-{}", Uuid::new_v4().simple());
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let created = now.map_or(0, |since| since.as_secs());
@@ -54,7 +54,11 @@ impl Completion {
     /// The plain answer in the reference format.
     fn plain(&self) -> Value {
         let choice = |(index, answer): (usize, &Answer)| {
-            let message = json!({"role": "assistant", "content": answer.text, "refusal": null});
+            let mut message = json!({"role": "assistant", "content": answer.text, "refusal": null});
+            if let Some(tool) = &answer.tool {
+                message["content"] = Value::Null;
+                message["tool_calls"] = json!([function(tool, &tool.arguments)]);
+            }
             let end = answer.finish_reason;
             json!({"index": index, "message": message, "logprobs": null, "finish_reason": end})
         };
@@ -80,22 +84,20 @@ impl Completion {
             }
             format!("data: {chunk}\n\n")
         };
-        let words = self.answers.iter().map(|one| pieces(&one.text));
-        let words: Vec<_> = words.collect();
-        let last = 1 + words.iter().map(Vec::len).max().unwrap_or(0);
-        let choice = |step: usize, (index, words): (usize, &Vec<&str>)| {
-            let (delta, end) = match step {
-                0 => (json!({"role": "assistant", "content": ""}), Value::Null),
-                _ if step == last => (json!({}), self.answers[index].finish_reason.into()),
-                _ => (json!({"content": words.get(step - 1)?}), Value::Null),
+        let deltas: Vec<_> = self.answers.iter().map(deltas).collect();
+        let last = deltas.iter().map(Vec::len).max().unwrap_or(0);
+        let choice = |step: usize, (index, deltas): (usize, &Vec<Value>)| {
+            let (delta, end) = match step == last {
+                false => (deltas.get(step)?.clone(), Value::Null),
+                true => (json!({}), self.answers[index].finish_reason.into()),
             };
             let choice =
                 json!({"index": index, "delta": delta, "logprobs": null, "finish_reason": end});
             Some(event(json!([choice]), Value::Null))
         };
         let frame = |step| {
-            let all = words.iter().enumerate();
-            all.filter_map(|words| choice(step, words)).collect()
+            let all = deltas.iter().enumerate();
+            all.filter_map(|deltas| choice(step, deltas)).collect()
         };
         let mut frames: Vec<String> = (0..=last).map(frame).collect();
         frames[last] += &match include_usage {
@@ -106,10 +108,35 @@ impl Completion {
     }
 }
 
+/// What a stream adds to a choice, step by step: its role, then its words or the pieces of its call.
+fn deltas(answer: &Answer) -> Vec<Value> {
+    let Some(tool) = &answer.tool else {
+        let role = json!({"role": "assistant", "content": ""});
+        let words = pieces(&answer.text).into_iter();
+        let words = words.map(|word| json!({"content": word}));
+        return [role].into_iter().chain(words).collect();
+    };
+    let role = json!({"role": "assistant", "content": null});
+    let mut call = function(tool, "");
+    call["index"] = 0.into();
+    let pieces = tool.pieces().into_iter();
+    let pieces =
+        pieces.map(|piece| json!({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}));
+    let begin = [role, json!({"tool_calls": [call]})];
+    begin.into_iter().chain(pieces).collect()
+}
+
+fn function(tool: &ToolCall, arguments: &str) -> Value {
+    json!({
+        "id": format!("call_{}", Uuid::new_v4().simple()), "type": "function",
+        "function": {"name": tool.name, "arguments": arguments},
+    })
+}
+
 const DONE: &str = "data: [DONE]\n\n";
 
 /// A body that gives its first frame at once and waits before each of the others but the last.
-fn paced(frames: Vec<String>, pace: Duration) -> Body {
+pub(super) fn paced(frames: Vec<String>, pace: Duration) -> Body {
     let last = frames.len() - 1;
     let timed = move |(at, frame)| async move {
         if at > 0 && at < last {
@@ -128,10 +155,7 @@ mod tests {
     use std::time::Instant;
 
     fn completion(texts: &[&str]) -> Completion {
-        let answer = |text: &&str| Answer {
-            text: (*text).to_owned(),
-            finish_reason: "stop",
-        };
+        let answer = |text: &&str| Answer::text((*text).to_owned(), "stop");
         Completion {
             head: json!({"id": "chatcmpl-1", "created": 1, "model": "demo-small"}),
             answers: texts.iter().map(answer).collect(),

@@ -15,6 +15,8 @@ pub(super) struct Messages {
     pub(super) tokens: u64,
     /// Text of the last message with role `user`, else of the last message.
     pub(super) prompt: String,
+    /// The last message brings what a tool has returned.
+    pub(super) ends_with_result: bool,
     has_user: bool,
     problem: Option<&'static str>,
 }
@@ -56,13 +58,21 @@ impl Messages {
         };
         self.count += 1;
         self.tokens = self.tokens.saturating_add(estimated_tokens(&text));
-        let is_user = role == "user";
+        self.ends_with_result = role == "tool" || has_result(&message["content"]);
+        // Results of tools come from the user in the Messages API.
+        let is_user = role == "user" && !(self.ends_with_result && text.is_empty());
         if is_user || !self.has_user {
             self.prompt = text;
         }
         self.has_user |= is_user;
         Ok(())
     }
+}
+
+/// Whether a part of a content is a `tool_result`.
+fn has_result(content: &Value) -> bool {
+    let mut parts = content.as_array().into_iter().flatten();
+    parts.any(|part| part["type"] == "tool_result")
 }
 
 struct Split<'a> {

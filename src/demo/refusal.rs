@@ -1,13 +1,14 @@
-//! Errors of the demo upstream in the reference envelope `{error: {message, type, param, code}}`, and the one
-//! that is deliberately outside it. Not the gateway's errors (§2.6, §7).
+//! Errors of the demo upstream in the reference envelope `{error: {message, type, param, code}}` or that of the Messages
+//! API, and the one that is deliberately outside both. Not the gateway's errors (§2.6, §7).
 
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use uuid::Uuid;
 
 /// Why a request is not answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,26 +45,60 @@ impl Refusal {
             code: None,
         }
     }
+
+    fn respond(self, envelope: Value) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        match self.status {
+            503 => (status, self.message).into_response(),
+            429 => (status, [(header::RETRY_AFTER, "1")], Json(envelope)).into_response(),
+            _ => (status, Json(envelope)).into_response(),
+        }
+    }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let envelope = Json(json!({ "error": self }));
-        match self.status {
-            503 => (status, self.message).into_response(),
-            429 => (status, [(header::RETRY_AFTER, "1")], envelope).into_response(),
-            _ => (status, envelope).into_response(),
-        }
+        let envelope = json!({ "error": self });
+        self.respond(envelope)
+    }
+}
+
+/// A refusal in the form of the Messages API.
+#[derive(Debug)]
+pub(super) struct MessagesRefusal(Refusal);
+
+impl From<Refusal> for MessagesRefusal {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal)
+    }
+}
+
+impl IntoResponse for MessagesRefusal {
+    fn into_response(self) -> Response {
+        let kind = match self.0.status {
+            401 => "authentication_error",
+            404 => "not_found_error",
+            429 => "rate_limit_error",
+            _ => "invalid_request_error",
+        };
+        let envelope = json!({
+            "type": "error",
+            "error": {"type": kind, "message": self.0.message},
+            "request_id": format!("req_{}", Uuid::new_v4().simple()),
+        });
+        self.0.respond(envelope)
     }
 }
 
 /// Any key is good, or none, but `invalid`.
 pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
-    let values = headers.get_all(header::AUTHORIZATION).iter();
-    let mut keys = values.filter_map(|value| value.to_str().ok()?.split_once(' '));
-    match keys.any(|(scheme, key)| scheme.eq_ignore_ascii_case("bearer") && key.trim() == "invalid")
-    {
+    let bearer = headers.get_all(header::AUTHORIZATION).iter();
+    let bearer = bearer.filter_map(|value| value.to_str().ok()?.split_once(' '));
+    let bearer = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let own = headers.get_all("x-api-key").iter();
+    let own = own.filter_map(|value| value.to_str().ok());
+    let mut keys = bearer.map(|(_, key)| key).chain(own);
+    match keys.any(|key| key.trim() == "invalid") {
         true => Err(Refusal::named("key")),
         false => Ok(()),
     }
@@ -74,19 +109,25 @@ pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn headers(authorization: &str) -> HeaderMap {
+    fn headers(name: &'static str, value: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        headers.insert(header::AUTHORIZATION, authorization.parse().unwrap());
+        headers.insert(name, value.parse().unwrap());
         headers
     }
 
     #[test]
     fn only_the_key_named_invalid_is_refused() {
         assert_eq!(check_key(&HeaderMap::new()), Ok(()));
-        assert_eq!(check_key(&headers("Bearer anything")), Ok(()));
-        assert_eq!(check_key(&headers("Bearer ")), Ok(()));
-        for refused in ["Bearer invalid", "bearer invalid"] {
-            let error = check_key(&headers(refused)).unwrap_err();
+        for good in ["Bearer anything", "Bearer ", "Basic invalid"] {
+            assert_eq!(check_key(&headers("authorization", good)), Ok(()));
+        }
+        assert_eq!(check_key(&headers("x-api-key", "anything")), Ok(()));
+        for (name, refused) in [
+            ("authorization", "Bearer invalid"),
+            ("authorization", "bearer invalid"),
+            ("x-api-key", "invalid"),
+        ] {
+            let error = check_key(&headers(name, refused)).unwrap_err();
             assert_eq!(error.into_response().status(), StatusCode::UNAUTHORIZED);
         }
     }
@@ -112,6 +153,7 @@ mod tests {
                 Some("rate_limit_exceeded"),
             ),
             ("overloaded", 503, invalid, None, None),
+            ("response", 404, invalid, None, None),
             ("path", 404, invalid, None, Some("unknown_url")),
             ("method", 405, invalid, None, Some("method_not_supported")),
         ] {

@@ -3,6 +3,7 @@
 
 use super::messages::{Messages, split};
 use super::refusal::Refusal;
+use super::tool_call::ToolCall;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ const DEFAULT_PACE: Duration = Duration::from_millis(30);
 pub(super) struct ChatCall {
     pub(super) model: String,
     pub(super) messages: Messages,
+    /// What the prompt orders, until its result is there.
+    pub(super) tool: Option<ToolCall>,
     pub(super) choices: u64,
     pub(super) stream: bool,
     /// Send the usage at the end of a stream.
@@ -66,10 +69,17 @@ impl ChatCall {
             field(body, path, "Must be an integer of 1 or more.", positive)
         };
         let up_to_8 = |n: &Value| n.as_u64().filter(|n| (1..=8).contains(n));
+        let model = model(body)?;
+        let messages =
+            Messages::read(messages).map_err(|problem| Refusal::field("messages", problem))?;
+        let tool = match messages.ends_with_result {
+            true => None,
+            false => ToolCall::ordered(&messages.prompt, &body["tools"]),
+        };
         Ok(Self {
-            model: model(body)?,
-            messages: Messages::read(messages)
-                .map_err(|problem| Refusal::field("messages", problem))?,
+            model,
+            messages,
+            tool,
             choices: field(body, "n", "`n` must be an integer from 1 to 8.", up_to_8)?.unwrap_or(1),
             stream: flag("stream")?.unwrap_or(false),
             include_usage: flag("stream_options.include_usage")?.unwrap_or(false),
@@ -104,6 +114,7 @@ fn pace(body: &Value, query: Option<&str>) -> Result<Duration, Refusal> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const PLAIN: &str = r#"{"model":"demo-small","messages":[{"role":"user","content":"Hi"}]"#;
 
@@ -167,6 +178,21 @@ mod tests {
             {"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},
             {"type":"text","text":"b"}]},{"role":"assistant","content":null}]}"#;
         assert_eq!(ChatCall::read(body, None).unwrap().prompt(), "a\nb");
+    }
+
+    #[test]
+    fn a_tool_is_called_until_its_result_is_there() {
+        let order = json!({"role": "user", "content": "tool:ls"});
+        let block = json!([{"type": "tool_result", "tool_use_id": "t", "content": "a.txt"}]);
+        let chat = json!({"role": "tool", "tool_call_id": "c", "content": "a.txt"});
+        let user = json!({"role": "user", "content": block});
+        for (last, is_called) in [(&order, true), (&chat, false), (&user, false)] {
+            let tools = json!([{"name": "ls"}]);
+            let body = json!({"model": "m", "tools": tools, "messages": [order, last]});
+            let call = ChatCall::read(body.to_string().as_bytes(), None).unwrap();
+            assert_eq!(call.prompt(), "tool:ls", "{last}");
+            assert_eq!(call.tool.is_some(), is_called, "{last}");
+        }
     }
 
     #[test]

@@ -24,9 +24,9 @@ impl ModelPath {
         ("/chat/completions", Self::Served("/v1/chat/completions")),
         ("/embeddings", Self::Served("/v1/embeddings")),
         ("/models", Self::Served("/v1/models")),
-        ("/responses", Self::OtherApi("Responses")),
-        ("/messages", Self::OtherApi("Messages")),
-        ("/completions", Self::OtherApi("legacy Completions")),
+        ("/responses", Self::Served("/v1/responses")),
+        ("/messages", Self::Served("/v1/messages")),
+        ("/completions", Self::Served("/v1/completions")),
         ("/api/chat", Self::OtherApi("native Ollama")),
     ];
 }
@@ -109,8 +109,8 @@ mod tests {
             ("/v1/chat/completion", chat),
             ("/V1/models", Some(Served("/v1/models"))),
             ("/v1/embedding", Some(Served("/v1/embeddings"))),
-            ("/v1/completions", Some(OtherApi("legacy Completions"))),
-            ("/v1/messages", Some(OtherApi("Messages"))),
+            ("/v1/completion", Some(Served("/v1/completions"))),
+            ("/messages", Some(Served("/v1/messages"))),
             ("/api/chat", Some(OtherApi("native Ollama"))),
             ("/v1/chat", None),
             ("/v1/nothing", None),

@@ -4,10 +4,12 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Work on so many bytes takes less than a millisecond and is done where it is.
+/// Work on so many bytes takes less than a millisecond and is done where it is: to hand the thread's other tasks over
+/// costs more. Callers count more bytes where small values take longer than one long text does.
 const SHORT: usize = 256 * 1024;
 
-/// Does work on so many bytes. If there are many, the other tasks of this thread go on meanwhile.
+/// Does work that costs as much as that on so many bytes of one long text. If there are many, the other tasks of this
+/// thread go on meanwhile.
 pub(crate) fn heavy<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();

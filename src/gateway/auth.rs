@@ -1,10 +1,10 @@
 //! Gateway access (§5.1, CONTRACT 6): X-Monitor-Api-Key must be present, not empty and unambiguous. The
 //! backend decides whether the key is valid.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use monitor_model::Secret;
 
-const KEY_HEADER: &str = "x-monitor-api-key";
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-monitor-api-key");
 
 /// Why a request has no usable access key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

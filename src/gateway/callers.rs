@@ -9,7 +9,9 @@ use crate::config::{CallerRules, UnknownApplication, UnknownKey};
 use crate::fair_queue::Tenant;
 use crate::observe::UnknownCaller;
 use crate::observe::events::CallerUnknown;
+use crate::policy::{Policies, PolicySnapshot};
 use monitor_model::{ApplicationId, Secret};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The application that a call counts for.
@@ -25,11 +27,12 @@ pub(crate) enum CountsFor {
 }
 
 /// A call that may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Admitted {
     pub(crate) counts_for: CountsFor,
     /// The application that its access key is bound to, where the backend said so.
     pub(crate) bound_to: Option<ApplicationId>,
+    /// The policies that it was admitted under and is checked by; None where there are none.
+    pub(crate) policies: Option<Arc<PolicySnapshot>>,
 }
 
 /// Decides whether a call may go on, and for which application; `application_id` is the one it names.
@@ -44,7 +47,18 @@ pub(crate) async fn admit(
     let rules = snapshot.caller_rules();
     let count = |outcome| CallerUnknown { outcome }.emit(&snapshot.metrics);
     let refuses = rules.key == UnknownKey::Refuse;
-    let recognized = recognize(snapshot, rules, key, application_id).await;
+    let default = snapshot.settings.monitor.application_id;
+    let default = default.map(|id| id.to_string());
+    let before = policies_now(snapshot);
+    let mut recognized = recognize(snapshot, rules, key, application_id).await;
+    // A key of all applications says nothing of the default one.
+    if recognized == Recognition::Known
+        && application_id.is_none()
+        && default.is_some()
+        && snapshot.has_access_keys()
+    {
+        recognized = recognize(snapshot, rules, key, default.as_deref()).await;
+    }
     let bound_to = match recognized {
         Recognition::KnownFor(own) => Some(own),
         _ => None,
@@ -63,24 +77,57 @@ pub(crate) async fn admit(
         Recognition::Unsupported if refuses => count(UnknownCaller::KeyUnsupported),
         _ => {}
     }
+    let own = bound_to.map(|own| own.to_string());
+    let application = application_id.or(own.as_deref()).or(default.as_deref());
+    let policies = policies_of(before, policies_now(snapshot), application);
+    let knows = || {
+        let policies = policies.as_deref();
+        knows_application(snapshot, recognition, application, policies)
+    };
     let counts_for = match recognition {
         Recognition::KnownFor(own) => CountsFor::BoundToKey(own),
-        _ if knows_application(snapshot, recognition, application_id) => CountsFor::Named,
+        _ if knows() => CountsFor::Named,
         _ => unknown_application(snapshot, rules.application)?,
     };
     Ok(Admitted {
         counts_for,
         bound_to,
+        policies,
     })
 }
 
-/// Whether the application is known and the key's, to the backend or else by its policy.
+/// The policies as they are now, where there are any.
+pub(crate) fn policies_now(snapshot: &Snapshot) -> Option<Arc<PolicySnapshot>> {
+    snapshot.policies.as_ref().map(Policies::snapshot)
+}
+
+/// The policies of a call whose caller was recognized between these two moments. New applications are known once they
+/// have a policy, and one that is removed may lose it while it is still known.
+fn policies_of(
+    before: Option<Arc<PolicySnapshot>>,
+    after: Option<Arc<PolicySnapshot>>,
+    application: Option<&str>,
+) -> Option<Arc<PolicySnapshot>> {
+    let (Some(before), Some(after)) = (&before, &after) else {
+        return after;
+    };
+    let has_policy = |policies: &PolicySnapshot| application.is_some_and(|id| policies.knows(id));
+    let is_lost = !Arc::ptr_eq(before, after) && has_policy(before) && !has_policy(after);
+    Some(match is_lost {
+        true => before.clone(),
+        false => after.clone(),
+    })
+}
+
+/// Whether the application of a call is known and the key's: to the backend, or else because it has a policy. Of a call
+/// that names none it is the default one.
 fn knows_application(
     snapshot: &Snapshot,
     recognition: Recognition,
-    application_id: Option<&str>,
+    application: Option<&str>,
+    policies: Option<&PolicySnapshot>,
 ) -> bool {
-    match (recognition, application_id, &snapshot.policies) {
+    match (recognition, application, policies) {
         (Recognition::UnknownApplication, ..) => false,
         // A key that is unknown hides whether the application is.
         _ if snapshot.has_access_keys() => true,

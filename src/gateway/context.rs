@@ -1,25 +1,42 @@
 //! What one call carries from its first phase to its access line.
 
-use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace};
+use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace, CheckResult};
 use super::callers::CountsFor;
+use super::error::CallError;
 use super::limits::{CallPermit, ClientCount, HeadShare, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
-use super::upstream::{ModelServer, TriedServers};
+use super::upstream::{ChosenUpstream, ModelServer, TriedServers};
 use crate::edge::cors;
 use crate::fair_queue::Tenant;
-use crate::observe::events::CallEnded;
-use crate::observe::{Exhausted, Metrics, Outcome, RouteLabel};
-use monitor_model::{AppMode, Secret, Stage};
+use crate::observe::events::{CallEnded, TokensUsed};
+use crate::observe::{BudgetLabel, Exhausted, Metrics, Outcome, RouteLabel};
+use crate::policy::PolicySnapshot;
+use monitor_model::{AppMode, Policy, Secret, Stage};
+use monitor_wire::protocol::{Chat, Protocol};
+use monitor_wire::sse::Usage;
+use pingora_http::ResponseHeader;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The answer of a transparent call that is recorded behind its last byte.
+pub(crate) trait RecordedAnswer: Send + Sync {
+    /// Learns how the answer is laid out.
+    fn begin(&mut self, head: &ResponseHeader);
+    /// Takes bytes that the client gets.
+    fn push(&mut self, bytes: &[u8]);
+    /// Registers it, and gives what it says of itself; nothing where it has no text.
+    fn finish(self: Box<Self>, failure: Option<&CallError>) -> Option<Box<AnswerMetadata>>;
+}
 
 /// The context of one call, counted as in flight until it is dropped after the last byte.
 pub struct CallContext {
     /// The gateway as it was when the call began; a reload does not change it.
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) request_id: String,
+    /// The API that the client speaks.
+    pub(crate) protocol: &'static dyn Protocol,
     /// The address of the client, which a trusted proxy may name.
     pub(crate) client: Option<IpAddr>,
     /// The website whose page made the call.
@@ -35,6 +52,10 @@ pub struct CallContext {
     pub(crate) is_key_accepted: bool,
     /// The application that the call counts for.
     pub(crate) counts_for: CountsFor,
+    /// The policies that the call was admitted under; they hold to its end.
+    pub(crate) policies: Option<Arc<PolicySnapshot>>,
+    /// The group of model servers that the call goes to.
+    pub(crate) upstream: ChosenUpstream,
     /// Transparent routes: addresses of the current server that were tried.
     pub(crate) attempts: usize,
     /// Transparent routes: the current server.
@@ -47,10 +68,18 @@ pub struct CallContext {
     pub(crate) received: usize,
     /// Transparent routes: bytes of the answer so far.
     pub(crate) answered: usize,
+    /// Of a call of embeddings whose texts are read: the policy that says so.
+    pub(crate) embeddings: Option<Arc<Policy>>,
+    /// Of a call that has tokens counted: the policy that has its prompt redacted.
+    pub(crate) counting: Option<Arc<Policy>>,
+    /// Transparent routes: the answer, where it is recorded.
+    pub(crate) stored: Option<Box<dyn RecordedAnswer>>,
     /// Transparent routes: what there was none left of for the answer.
     pub(crate) exhausted: Option<Exhausted>,
     /// The answer on the wire is incomplete: nothing more is written and the connection is closed.
     pub(crate) cut: bool,
+    /// The budget that the answer warns about.
+    pub(crate) budget: Option<BudgetLabel>,
     /// The call's share of its application's limits, where it has any.
     pub(crate) quota: Option<CallPermit>,
     /// The call's share of the gateway's limit.
@@ -77,6 +106,7 @@ impl CallContext {
         Self {
             snapshot,
             request_id: String::new(),
+            protocol: &Chat,
             client: None,
             website: cors::Origin::default(),
             outcome: Outcome::Ok,
@@ -86,14 +116,20 @@ impl CallContext {
             tenant: Tenant::default(),
             is_key_accepted: false,
             counts_for: CountsFor::Named,
+            policies: None,
+            upstream: ChosenUpstream::default(),
             attempts: 0,
             server: None,
             tried: TriedServers::default(),
             repeats: false,
             received: 0,
             answered: 0,
+            embeddings: None,
+            counting: None,
+            stored: None,
             exhausted: None,
             cut: false,
+            budget: None,
             quota: None,
             permit: None,
             share: None,
@@ -130,6 +166,11 @@ impl CallContext {
         self.route = route;
     }
 
+    /// Chooses the model servers by the route, and by the model that the body names where the gateway reads it.
+    pub(crate) fn choose_upstream(&mut self, model: impl FnOnce() -> Option<String>) {
+        self.upstream = self.snapshot.upstreams.choose(self.route, model);
+    }
+
     /// Counts the finished call and writes its access line and spans.
     pub(crate) fn finish(&mut self, bytes_in: usize, bytes_sent: usize) {
         let trace = self.trace.take();
@@ -164,9 +205,21 @@ impl CallContext {
     }
 
     /// Reports a check that ends now.
-    pub(crate) fn add_check(&mut self, stage: Stage, begun: Instant, outcome: &'static str) {
+    pub(crate) fn add_check(&mut self, stage: Stage, begun: Instant, result: CheckResult) {
         if let Some(trace) = &mut self.trace {
-            trace.add_check(stage, begun, outcome);
+            trace.add_check(stage, begun, result);
+        }
+    }
+
+    /// Counts the tokens of the call, once its answer is read.
+    pub(crate) fn count_tokens(&self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            let used = TokensUsed {
+                route: self.route,
+                input: usage.prompt_tokens,
+                output: usage.completion_tokens,
+            };
+            used.emit(&self.metrics);
         }
     }
 

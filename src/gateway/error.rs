@@ -1,5 +1,5 @@
 //! §7 in one place: every way a call can fail before its answer has begun, who caused it, and the error the
-//! client gets. Once an answer has begun, `exchange/relay.rs` reports the failure in the stream.
+//! client gets. Once an answer has begun, `exchange/relay` reports the failure in the stream.
 
 use super::auth::KeyError;
 use super::body_type::Unsupported;
@@ -7,8 +7,8 @@ use super::guard::MalformedChunk;
 use super::headers;
 use crate::edge::Undecodable;
 use crate::edge::meant_path::ModelPath;
-use crate::observe::{Exhausted, Outcome, QuotaLimit};
-use monitor_model::ErrorType;
+use crate::observe::{Exhausted, Outcome, QuotaLimit, VerdictType};
+use monitor_model::{Budget, BudgetPer, ErrorType};
 use monitor_wire::json::SyntaxError;
 use pingora_error::{Error, ErrorSource, ErrorType as PingoraError};
 
@@ -21,6 +21,14 @@ pub(crate) enum CallError {
     UnknownPath(Option<ModelPath>),
     /// The path has other methods, given as the value of `Allow` (CONTRACT 9).
     WrongMethod(&'static str),
+    /// The path answers no WebSocket.
+    WebSocket,
+    /// The path has a prompt that nobody reads, and this application has its prompts checked.
+    Unread,
+    /// A finding in the texts of embeddings blocks the call.
+    Flagged(VerdictType),
+    /// The answer would come by another call, where nobody checks it, and this application has its answers checked.
+    StoredAnswer,
     /// §7.2 row 400 of the gateway.
     NotJson(SyntaxError),
     /// The length of the request or the lines of its head are malformed or ambiguous (CONTRACT 10).
@@ -59,6 +67,12 @@ pub(crate) enum CallError {
         /// Seconds until a retry may succeed.
         retry_after: u64,
     },
+    /// A budget of the application or the user is spent.
+    OverBudget {
+        budget: Budget,
+        /// Seconds until the next window begins.
+        left: u64,
+    },
     /// A resource of the gateway is exhausted.
     Overloaded(Exhausted),
     /// The client has left, so nothing can be answered.
@@ -73,7 +87,14 @@ pub(crate) struct ErrorAnswer {
     pub(crate) allow: Option<&'static str>,
     /// Seconds until a retry may succeed, for `Retry-After`.
     pub(crate) retry_after: Option<u64>,
+    /// Whether a client that waits so long may hope for an answer.
+    pub(crate) may_retry: bool,
+    /// Why, where the status alone does not tell.
+    pub(crate) reason: Option<&'static str>,
 }
+
+/// The longest `Retry-After` of a spent budget. Agents wait it out, and may find the budget raised.
+const LONGEST_BUDGET_WAIT: u64 = 60;
 
 impl CallError {
     /// The table of §7.2. None when the client has left.
@@ -83,8 +104,12 @@ impl CallError {
             Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
             Self::UnknownPath(None) => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
             Self::UnknownPath(Some(ModelPath::Served(path))) => (404, InvalidRequestError, format!("no such path; did you mean {path}? A client's base URL ends with /v1")),
-            Self::UnknownPath(Some(ModelPath::OtherApi(name))) => (404, InvalidRequestError, format!("no such path; the gateway forwards no calls of the {name} API: set the client to chat completions (/v1/chat/completions)")),
+            Self::UnknownPath(Some(ModelPath::OtherApi(name))) => (404, InvalidRequestError, format!("no such path; the gateway forwards no calls of the {name} API: set the client to /v1/chat/completions, /v1/responses or /v1/messages")),
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
+            Self::WebSocket => (426, InvalidRequestError, "the gateway takes calls by HTTP only, not by WebSocket; send them as POST".into()),
+            Self::Unread => (400, InvalidRequestError, "the gateway does not read prompts on this path, and this application's policy has them checked or redacted (app_mode: sync, redact_upstream); send the call itself".into()),
+            Self::Flagged(kind) => (400, InvalidRequestError, format!("this application's policy blocks the input because of a finding of {}; nothing was sent to the model", kind.as_str())),
+            Self::StoredAnswer => (400, InvalidRequestError, "an answer that another call delivers is not checked, and this application's policy requires a check (replace_response, stream_in_sync); send the call without background: true, and read the answer to it".into()),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
             Self::AmbiguousHeader(name) => (400, InvalidRequestError, format!("the header {name} is present more than once with different values; send one")),
@@ -107,6 +132,7 @@ impl CallError {
             Self::Unregistered => (502, GatewayError, "the call cannot be registered because the gateway's disk fails, and registration is required (spool.on_disk_failure)".into()),
             Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application exceeds its rate of calls; retry after the seconds in Retry-After".into()),
             Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has reached its limit of concurrent calls; retry when one has ended".into()),
+            Self::OverBudget { budget, .. } => (429, RateLimitError, over_budget(*budget)),
             Self::Overloaded(Exhausted::ClientMemory) => (503, GatewayError, "the gateway's memory for one client address is exhausted (limits.client_bytes); try again".into()),
             Self::Overloaded(Exhausted::Memory | Exhausted::ApiMemory) => (503, GatewayError, "the gateway's memory for calls in progress is exhausted (limits.buffered_bytes); try again".into()),
             Self::Overloaded(Exhausted::ClientCalls) => (503, GatewayError, "this client has as many calls over HTTP/2 in progress as it may have; try again when one has ended".into()),
@@ -125,13 +151,23 @@ impl CallError {
             message,
             allow,
             retry_after: self.retry_after(),
+            may_retry: self.may_retry(),
+            reason: matches!(self, Self::OverBudget { .. }).then_some("budget_exceeded"),
         })
+    }
+
+    fn may_retry(&self) -> bool {
+        match self {
+            Self::OverBudget { left, .. } => *left <= LONGEST_BUDGET_WAIT,
+            _ => self.retry_after().is_some(),
+        }
     }
 
     /// The seconds after which the same call may succeed.
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooMany { retry_after, .. } => Some(*retry_after),
+            Self::OverBudget { left, .. } => Some((*left).min(LONGEST_BUDGET_WAIT)),
             Self::Overloaded(
                 Exhausted::Memory
                 | Exhausted::ClientMemory
@@ -156,6 +192,7 @@ impl CallError {
             | Self::Unregistered
             | Self::Overloaded(_) => Outcome::GatewayError,
             Self::ClientGone => Outcome::ClientGone,
+            Self::Flagged(_) => Outcome::Blocked,
             _ => Outcome::Refused,
         }
     }
@@ -166,6 +203,10 @@ impl CallError {
             Self::Key(_) => "access_key",
             Self::UnknownPath(_) => "unknown_path",
             Self::WrongMethod(_) => "wrong_method",
+            Self::WebSocket => "websocket",
+            Self::Unread => "unread_prompt",
+            Self::StoredAnswer => "stored_answer",
+            Self::Flagged(kind) => kind.as_str(),
             Self::NotJson(_) => "not_json",
             Self::BadFraming => "bad_framing",
             Self::AmbiguousHeader(_) => "ambiguous_header",
@@ -184,6 +225,7 @@ impl CallError {
             Self::Unchecked => "unchecked",
             Self::Unregistered => "unregistered",
             Self::TooMany { .. } => "too_many_calls",
+            Self::OverBudget { .. } => "budget_exceeded",
             Self::Overloaded(_) => "overloaded",
             Self::ClientGone => "client_gone",
         }
@@ -196,6 +238,22 @@ impl CallError {
             Self::BadFraming | Self::SlowBody | Self::TooLarge | Self::ClientGone
         )
     }
+}
+
+fn over_budget(budget: Budget) -> String {
+    let whose = match budget.per {
+        BudgetPer::Application => "this application",
+        BudgetPer::User => "this user",
+    };
+    let unit = if budget.tokens.is_some() {
+        "tokens"
+    } else {
+        "money"
+    };
+    let window = budget.window.as_str();
+    format!(
+        "{whose} has spent its budget of {unit} for this {window}; calls are served again from the next {window} (UTC) on, or once the budget is raised"
+    )
 }
 
 /// Reads a pingora error as one of §7.2.
@@ -249,10 +307,19 @@ mod tests {
     use super::*;
     use crate::edge::Coding;
     use crate::gateway::docs::openapi_json;
+    use monitor_model::{BudgetAction, BudgetWindow};
     use monitor_wire::json;
 
     #[test]
     fn the_openapi_document_shows_the_errors_that_are_sent() {
+        let budget = Budget {
+            per: BudgetPer::Application,
+            window: BudgetWindow::Day,
+            tokens: Some(1),
+            cost: None,
+            action: BudgetAction::Stop,
+            warn_at: 80,
+        };
         let not_json = json::scan(br#"{"messages": [1, ]}"#).unwrap_err();
         let table = [
             ("Gateway400InvalidJson", CallError::NotJson(not_json)),
@@ -292,6 +359,10 @@ mod tests {
                 "Gateway502Unreachable",
                 CallError::Connect("connection refused"),
             ),
+            (
+                "Gateway429Budget",
+                CallError::OverBudget { budget, left: 900 },
+            ),
             ("Gateway502Late", CallError::Late),
         ];
         let document: serde_json::Value = serde_json::from_slice(openapi_json()).unwrap();
@@ -301,6 +372,29 @@ mod tests {
             assert_eq!(shown["message"], sent.message, "{name}");
             assert_eq!(shown["type"], sent.kind.as_str(), "{name}");
             assert_eq!(shown["code"], sent.status, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_spent_budget_is_waited_for_a_minute_at_most() {
+        let budget = Budget {
+            per: BudgetPer::User,
+            window: BudgetWindow::Month,
+            tokens: None,
+            cost: None,
+            action: BudgetAction::Stop,
+            warn_at: 80,
+        };
+        for (left, wait, may_retry) in [(1, 1, true), (60, 60, true), (86_400, 60, false)] {
+            let answer = CallError::OverBudget { budget, left }.answer().unwrap();
+            assert_eq!(
+                (answer.status, answer.reason),
+                (429, Some("budget_exceeded"))
+            );
+            assert_eq!(
+                (answer.retry_after, answer.may_retry),
+                (Some(wait), may_retry)
+            );
         }
     }
 }

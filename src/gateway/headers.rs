@@ -1,9 +1,10 @@
 //! Headers: reads and strips the gateway's own, and removes what a proxy must not forward (CONTRACT 8).
 
 use crate::edge::cors;
+use crate::observe::BudgetLabel;
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
-    LOCATION, TRANSFER_ENCODING,
+    AUTHORIZATION, AsHeaderName, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE,
+    EXPECT, HOST, LOCATION, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, Method, Version};
 use monitor_model::stored_id;
@@ -17,13 +18,18 @@ pub(crate) use upstream_head::{UpstreamHead, UpstreamTarget};
 mod upstream_head;
 
 /// Names the application of a call.
-pub(crate) const APPLICATION_ID: &str = "x-application-id";
+pub(crate) const X_APPLICATION_ID: HeaderName = HeaderName::from_static("x-application-id");
+const X_USER_ID: HeaderName = HeaderName::from_static("x-user-id");
+const X_MONITOR_BUDGET: HeaderName = HeaderName::from_static("x-monitor-budget");
+const X_SESSION_ID: HeaderName = HeaderName::from_static("x-session-id");
+/// A model server's key, as the Messages API has it.
+const X_API_KEY: &str = "x-api-key";
 
 /// The gateway-extension headers (§2.1), which are never forwarded on any route. Compared with `_` read as
 /// `-`, because some servers treat both spellings as the same header.
 pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
     "x-monitor-api-key",
-    APPLICATION_ID,
+    "x-application-id",
     "x-user-id",
     "x-session-id",
     "x-attached-files",
@@ -45,24 +51,37 @@ const HOP_BY_HOP: [&str; 11] = [
     "proxy-authenticate",
     "expect",
 ];
+const OF_BODIES: [&str; 3] = ["content-length", "content-type", "content-encoding"];
+/// The lengths of these names, a bit each: most names of a request have another one.
+const LENGTHS: u32 = lengths(&HOP_BY_HOP) | lengths(&OF_BODIES);
+
+const fn lengths(names: &[&str]) -> u32 {
+    let (mut bits, mut at) = (0, 0);
+    while at < names.len() {
+        bits |= 1 << names[at].len();
+        at += 1;
+    }
+    bits
+}
 
 /// Says of an answer that the gateway made it in place of the model's (`block_details: header`).
 pub(crate) const REPLACED: &str = "x-monitor-replaced";
 
 /// The header that identifies a call across systems (CONTRACT 5).
 pub(crate) const REQUEST_ID: &str = "x-request-id";
+const X_REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID);
 /// Keeps proxies that collect answers, such as nginx, from collecting a stream.
 pub(crate) const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 const LONGEST_REQUEST_ID: usize = 200;
 
-/// Headers that have one value, as clients write them.
-const SINGLE_VALUED: [&str; 5] = [
-    "X-Application-Id",
-    "X-User-Id",
-    "X-Session-Id",
-    "Host",
-    "Content-Type",
+/// Headers that have one value, and as clients write them.
+static SINGLE_VALUED: [(HeaderName, &str); 5] = [
+    (X_APPLICATION_ID, "X-Application-Id"),
+    (X_USER_ID, "X-User-Id"),
+    (X_SESSION_ID, "X-Session-Id"),
+    (HOST, "Host"),
+    (CONTENT_TYPE, "Content-Type"),
 ];
 
 /// The ids in a request's gateway-extension headers, unparsed.
@@ -78,19 +97,24 @@ impl Extensions {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         Self {
             application_id: application_id(headers),
-            user_id: id(headers, "x-user-id"),
-            session_id: id(headers, "x-session-id"),
+            user_id: id(headers, X_USER_ID),
+            session_id: id(headers, X_SESSION_ID),
         }
     }
 }
 
 /// The application that a request names.
 pub(crate) fn application_id(headers: &HeaderMap) -> Option<String> {
-    id(headers, APPLICATION_ID)
+    id(headers, X_APPLICATION_ID)
+}
+
+/// The user that a request names, as its record has it.
+pub(crate) fn user_id(headers: &HeaderMap) -> Option<String> {
+    id(headers, X_USER_ID)
 }
 
 /// An empty value counts as absent. Invalid UTF-8 is replaced; an id over the stored length is cut and marked.
-fn id(headers: &HeaderMap, name: &str) -> Option<String> {
+pub(crate) fn id(headers: &HeaderMap, name: impl AsHeaderName) -> Option<String> {
     let value = headers.get(name)?.as_bytes().trim_ascii();
     (!value.is_empty()).then(|| stored_id(&String::from_utf8_lossy(value)).into_owned())
 }
@@ -98,18 +122,19 @@ fn id(headers: &HeaderMap, name: &str) -> Option<String> {
 /// The header with one value that a request has with different ones: two readers could disagree about which
 /// counts. The same value twice is one.
 pub(crate) fn ambiguous(headers: &HeaderMap) -> Option<&'static str> {
-    let is_ambiguous = |name: &&&str| {
-        let values = headers.get_all(**name).iter();
+    let is_ambiguous = |(name, _): &&(HeaderName, &'static str)| {
+        let values = headers.get_all(name).iter();
         let mut values = values.map(|value| value.as_bytes().trim_ascii());
         let first = values.next();
         values.any(|other| Some(other) != first)
     };
-    SINGLE_VALUED.iter().find(is_ambiguous).copied()
+    let found = SINGLE_VALUED.iter().find(is_ambiguous);
+    found.map(|(_, written)| *written)
 }
 
 /// The client's X-Request-Id if there is one of at most 200 visible ASCII characters, else a new UUID.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
-    let mut values = headers.get_all(REQUEST_ID).iter();
+    let mut values = headers.get_all(X_REQUEST_ID).iter();
     let first = values.next();
     first
         .filter(|first| values.all(|other| other == first))
@@ -145,7 +170,8 @@ fn removed(headers: &HeaderMap) -> Vec<HeaderName> {
     headers.keys().filter(is_removed).cloned().collect()
 }
 
-/// Headers that `Connection` lists, except those that say what the body is or who calls.
+/// Headers that `Connection` lists, except those that say what the body is or who calls: RFC 9110 §7.6.1 forbids to
+/// list what every recipient is meant to get, and a call must not lose its key by it.
 fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
     const KEPT: [HeaderName; 5] = [
         AUTHORIZATION,
@@ -161,7 +187,7 @@ fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
     let names = lists.flat_map(|list| list.split(','));
     names
         .filter_map(|name| HeaderName::try_from(name.trim()).ok())
-        .filter(|name| !KEPT.contains(name))
+        .filter(|name| !KEPT.contains(name) && name.as_str() != X_API_KEY)
         .collect()
 }
 
@@ -171,16 +197,20 @@ fn is_extension(name: &HeaderName) -> bool {
 
 /// Whether only the gateway says this of an answer.
 fn is_own_of_answers(name: &HeaderName) -> bool {
-    name.as_str().starts_with('x') && is_spelling(REPLACED, name)
+    let is = |own: &str| is_spelling(own, name);
+    name.as_str().starts_with('x') && (is(REPLACED) || is(X_MONITOR_BUDGET.as_str()))
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
-    HOP_BY_HOP.contains(&name.as_str())
-        || (name.as_str().contains('_')
-            && HOP_BY_HOP
-                .iter()
-                .chain(&["content-length", "content-type", "content-encoding"])
-                .any(|hop| is_spelling(hop, name)))
+    let text = name.as_str();
+    let has_length = text.len() < 32 && LENGTHS >> text.len() & 1 == 1;
+    has_length
+        && (HOP_BY_HOP.contains(&text)
+            || (text.contains('_')
+                && HOP_BY_HOP
+                    .iter()
+                    .chain(&OF_BODIES)
+                    .any(|hop| is_spelling(hop, name))))
 }
 
 /// Whether `name` equals `dashed` when each `_` is read as `-`.
@@ -201,6 +231,12 @@ pub(crate) fn path(head: &RequestHeader) -> &str {
         return head.uri.path();
     }
     ""
+}
+
+/// Whether the client asks to go on by WebSocket.
+pub(crate) fn asks_for_websocket(head: &RequestHeader) -> bool {
+    let upgrade = head.headers.get(UPGRADE);
+    upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Whether the client waits for `100 Continue` before it sends its body.
@@ -269,6 +305,16 @@ pub(crate) fn for_website(head: &mut ResponseHeader, website: &cors::Origin) -> 
     Ok(())
 }
 
+/// Tells the client which budget is spent or nearly, where one is.
+pub(crate) fn for_budget(head: &mut ResponseHeader, budget: Option<BudgetLabel>) -> Result<()> {
+    match budget {
+        Some(budget) => {
+            head.insert_header(X_MONITOR_BUDGET, format!("warn;budget={}", budget.as_str()))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Headers that are digests or validators of a body's bytes.
 pub(crate) const DIGESTS: [&str; 5] = [
     "etag",
@@ -301,13 +347,13 @@ pub(crate) fn is_event_stream(head: &ResponseHeader) -> bool {
 fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
     if let Some(theirs) = head
         .headers
-        .get(REQUEST_ID)
+        .get(X_REQUEST_ID)
         .filter(|theirs| *theirs != request_id)
     {
         let theirs = theirs.clone();
         head.insert_header("x-upstream-request-id", theirs)?;
     }
-    head.insert_header(REQUEST_ID, request_id)
+    head.insert_header(X_REQUEST_ID, request_id)
 }
 
 /// Refuses ambiguous framing that RFC 9112 would let a server repair (CONTRACT 10). `raw` is the head as

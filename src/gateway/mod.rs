@@ -30,8 +30,8 @@ pub use limits::ClientHeads;
 pub(crate) use limits::{MemoryBudget, MemoryFigures, MemoryReservation};
 pub use listen::{
     ClientConnections, ClientPlaces, ConnectionHandler, ConnectionLimit, Listener, ListenerService,
-    RuntimeProbe,
+    RuntimeProbe, Serving,
 };
 pub use proxy::Gateway;
 pub use state::{GatewayConfig, GatewayState, Monitoring, Snapshot};
-pub use upstream::{UpstreamStatus, UpstreamTls};
+pub use upstream::{UpstreamStatus, UpstreamTlsFiles};

@@ -2,6 +2,7 @@
 //! the exchange answers a monitored call within `request_filter`.
 
 use super::context::CallContext;
+use super::error::classify;
 use super::guard::is_too_slow;
 use super::headers::{self, UpstreamHead};
 use super::state::GatewayState;
@@ -105,7 +106,7 @@ impl ProxyHttp for Gateway {
         }
     }
 
-    /// Counts what the client has not read yet.
+    /// Counts what the client has not read yet, and copies what is recorded.
     fn response_body_filter(
         &self,
         session: &mut Session,
@@ -115,6 +116,9 @@ impl ProxyHttp for Gateway {
     ) -> Result<Option<Duration>> {
         let bytes = body.as_ref().map_or(0, Bytes::len);
         transparent::count_unread(session, bytes, end_of_stream, ctx)?;
+        if let (Some(stored), Some(bytes)) = (&mut ctx.stored, body) {
+            stored.push(bytes);
+        }
         Ok(None)
     }
 
@@ -133,9 +137,13 @@ impl ProxyHttp for Gateway {
             _ => Outcome::Ok,
         };
         ctx.clock.mark_first_byte(Instant::now());
+        if let Some(stored) = &mut ctx.stored {
+            stored.begin(upstream_response);
+        }
         let version = session.req_header().version;
         headers::for_client(upstream_response, version, &ctx.request_id)?;
-        headers::for_website(upstream_response, &ctx.website)
+        headers::for_website(upstream_response, &ctx.website)?;
+        headers::for_budget(upstream_response, ctx.budget)
     }
 
     /// Tries each address once: nothing was sent to one that does not connect (CONTRACT 22).
@@ -177,7 +185,11 @@ impl ProxyHttp for Gateway {
         }
     }
 
-    async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut CallContext) {
+    async fn logging(&self, session: &mut Session, error: Option<&Error>, ctx: &mut CallContext) {
+        if let Some(stored) = ctx.stored.take() {
+            let metadata = stored.finish(error.map(classify).as_ref());
+            ctx.set_metadata(metadata.filter(|_| ctx.wants_metadata()));
+        }
         Self::end(session, ctx);
     }
 

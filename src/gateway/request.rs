@@ -3,20 +3,24 @@
 
 use super::call_trace::CallTrace;
 use super::callers::{self, CountsFor};
-use super::context::CallContext;
+use super::context::{CallContext, RecordedAnswer};
 use super::error::{CallError, classify};
+use super::exchange::StoredAnswer;
 use super::guard::{BodyFraming, GuardedStream, ParsedHead};
 use super::headers::{self, check_framing};
-use super::limits::Full;
+use super::limits::{Full, budget};
 use super::listen::client_places;
 use super::proxy::Gateway;
-use super::route::Route;
+use super::route::{self, Below, Route};
 use super::{auth, body_type, exchange, head_memory, respond};
 use crate::edge::{Coding, cors};
 use crate::fair_queue::{Claim, Tenant, Urgency, holder_of, network, on_account, stranger};
 use crate::observe::Exhausted;
-use http::HeaderValue;
+use crate::observe::clock::calendar_ms;
+use crate::policy::BudgetsOf;
 use http::header::TRANSFER_ENCODING;
+use http::{HeaderValue, Method};
+use monitor_wire::protocol::Embeddings;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{Error, ErrorType};
@@ -38,7 +42,7 @@ impl Gateway {
         ctx: &mut CallContext,
     ) -> Result<bool> {
         self.limit_idle_time(session, ctx);
-        session.set_write_timeout(Some(ctx.snapshot.upstream.timeout()));
+        session.set_write_timeout(Some(ctx.snapshot.upstreams.get(ctx.upstream).timeout()));
         session.set_read_timeout(Some(ctx.snapshot.settings.limits.header_timeout));
         let answered = self.serve(session, ctx).await?;
         if ctx.cut {
@@ -77,7 +81,12 @@ impl Gateway {
     ) -> Result<Route, CallError> {
         ctx.trace = CallTrace::start(&ctx.snapshot, session, ctx.client, &ctx.clock);
         let head = session.req_header();
-        let route = Route::of(&head.method, headers::path(head));
+        let path = headers::path(head);
+        let route = match Route::of(&head.method, path) {
+            Route::WrongMethod { .. } if headers::asks_for_websocket(head) => Route::WebSocket,
+            route => route,
+        };
+        ctx.protocol = route::protocol_of(path);
         ctx.set_route(route.label());
         ctx.request_id = headers::request_id(&head.headers);
         let raw = session
@@ -97,7 +106,7 @@ impl Gateway {
             .map_err(|full| CallError::Overloaded(full.0))?;
         if route.needs_key() {
             let key = auth::access_key(&head.headers).map_err(CallError::Key)?;
-            let application = head.headers.get(headers::APPLICATION_ID);
+            let application = head.headers.get(headers::X_APPLICATION_ID);
             ctx.tenant = Tenant::new(&key, &application.map(HeaderValue::as_bytes));
             ctx.access_key = Some(key);
         }
@@ -106,6 +115,7 @@ impl Gateway {
         }
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),
+            Route::WebSocket => Err(CallError::WebSocket),
             Route::Unknown { suggestion, .. } => Err(CallError::UnknownPath(suggestion)),
             route => check_body(route, head),
         }
@@ -119,6 +129,7 @@ impl Gateway {
         route: Route,
     ) -> Result<Route, CallError> {
         let rules = ctx.snapshot.caller_rules();
+        ctx.policies = callers::policies_now(&ctx.snapshot);
         if let Some(key) = ctx.access_key.as_ref().filter(|_| !rules.let_all_pass()) {
             let named = headers::application_id(&session.req_header().headers);
             let admitted = callers::admit(&ctx.snapshot, key, named.as_deref());
@@ -132,6 +143,7 @@ impl Gateway {
             };
             let admitted = Box::pin(on_account(claim, admitted)).await?;
             ctx.counts_for = admitted.counts_for;
+            ctx.policies = admitted.policies;
             if let Some(own) = admitted.bound_to {
                 ctx.tenant = callers::tenant_of(own, key);
             }
@@ -150,8 +162,42 @@ impl Gateway {
             }
             false => ctx.tenant.holder = stranger(ctx.client),
         }
+        match route {
+            Route::Below(Below::Prompt, _) if exchange::is_checked(session, ctx) => {
+                return Err(CallError::Unread);
+            }
+            Route::Below(Below::Prompt, _) => Self::redact_below(session, ctx)?,
+            Route::Below(Below::Answer | Below::Recorded, _)
+                if exchange::has_checked_answers(session, ctx) =>
+            {
+                return Err(CallError::StoredAnswer);
+            }
+            _ => {}
+        }
+        if matches!(route, Route::Embeddings) {
+            ctx.embeddings = exchange::reading_policy(session, ctx);
+        }
         self.acquire_permits(session, ctx, &route)?;
         Ok(route)
+    }
+
+    /// Notes the policy that has the prompt of a call below a monitored path redacted, or refuses the call where its
+    /// answer cannot be restored: batches, and conversations that the model server makes shorter.
+    fn redact_below(session: &ServerSession, ctx: &mut CallContext) -> Result<(), CallError> {
+        let head = session.req_header();
+        // The list of batches.
+        if head.method == Method::GET {
+            return Ok(());
+        }
+        let Some(policy) = exchange::redacting_policy(session, ctx) else {
+            return Ok(());
+        };
+        if !route::counts_tokens(headers::path(head)) {
+            return Err(CallError::Unread);
+        }
+        body_type::check_type(&head.headers).map_err(CallError::Unsupported)?;
+        ctx.counting = Some(policy);
+        Ok(())
     }
 
     /// Counts the call against the limit of all calls and those of its application. Nothing of the body has
@@ -178,8 +224,9 @@ impl Gateway {
             let permit = self.state.call_limit().try_acquire();
             ctx.permit = Some(permit.ok_or(CallError::Overloaded(Exhausted::Descriptors))?);
         }
+        Self::check_budgets(session, ctx, route)?;
         let snapshot = &ctx.snapshot;
-        let policies = snapshot.policies.as_ref().filter(|_| route.needs_key());
+        let policies = ctx.policies.as_ref().filter(|_| route.needs_key());
         let limited = policies.and_then(|policies| {
             policies.limits(|| {
                 ctx.application_id(headers::application_id(&session.req_header().headers))
@@ -187,6 +234,36 @@ impl Gateway {
         });
         if let Some(limited) = limited {
             ctx.quota = Some(snapshot.quotas.try_acquire(limited.id, &limited.limits)?);
+        }
+        Ok(())
+    }
+
+    /// Refuses a call that asks a model where a budget of its application or user is spent, or notes the warning for
+    /// its answer. Calls that name no user are one user: else leaving the name out would evade the budget.
+    fn check_budgets(
+        session: &ServerSession,
+        ctx: &mut CallContext,
+        route: &Route,
+    ) -> Result<(), CallError> {
+        let policies = ctx.policies.as_ref();
+        let Some(policies) = policies.filter(|policies| policies.has_spent_budgets()) else {
+            return Ok(());
+        };
+        let head = session.req_header();
+        if !route.asks_model(&head.method, headers::path(head)) {
+            return Ok(());
+        }
+        let (sent, now_ms) = (&head.headers, calendar_ms());
+        let application = || ctx.application_id(headers::application_id(sent));
+        // Some bodies name the user, and this one is not read yet.
+        let is_named_later =
+            matches!(route, Route::Monitored(monitored) if monitored.protocol.names_user());
+        let whose = || match headers::user_id(sent) {
+            None if is_named_later => BudgetsOf::Application,
+            user => BudgetsOf::All(user.unwrap_or_default()),
+        };
+        if let Some(found) = policies.budget_verdict(application, whose, now_ms) {
+            ctx.budget = Some(budget::pass(found, now_ms, &ctx.snapshot.metrics)?);
         }
         Ok(())
     }
@@ -259,15 +336,30 @@ impl Gateway {
         };
         match admitted {
             Ok(Route::Preflight(methods)) => respond::preflight(session, ctx, methods).await,
-            Ok(Route::Chat) => {
+            Ok(Route::Monitored(_)) => {
+                let snapshot = ctx.snapshot.clone();
+                Box::pin(exchange::run(&snapshot, session, ctx)).await
+            }
+            Ok(Route::Embeddings) if ctx.embeddings.is_some() => {
+                ctx.protocol = &Embeddings;
+                let snapshot = ctx.snapshot.clone();
+                Box::pin(exchange::run(&snapshot, session, ctx)).await
+            }
+            Ok(Route::Below(..)) if ctx.counting.is_some() => {
                 let snapshot = ctx.snapshot.clone();
                 Box::pin(exchange::run(&snapshot, session, ctx)).await
             }
             Ok(Route::Docs(asset)) => Box::pin(respond::asset(session, ctx, &asset)).await,
-            Ok(_) => {
+            Ok(route) => {
+                if matches!(route, Route::Below(Below::Recorded, _)) {
+                    let stored = StoredAnswer::open(session, ctx);
+                    ctx.stored = stored.map(|stored| stored as Box<dyn RecordedAnswer>);
+                }
                 if headers::expects_continue(session.req_header()) {
                     session.write_continue_response().await?;
                 }
+                // The body is forwarded as it comes, and nobody knows its model.
+                ctx.choose_upstream(|| None);
                 return Ok(false);
             }
             Err(error) => Box::pin(respond::error(session, ctx, &error)).await,
@@ -278,11 +370,11 @@ impl Gateway {
 
 /// Checks what a call with a JSON body declares of it.
 fn check_body(route: Route, head: &RequestHeader) -> Result<Route, CallError> {
-    if matches!(route, Route::Chat | Route::Embeddings) {
+    if matches!(route, Route::Monitored(_) | Route::Embeddings) {
         body_type::check_type(&head.headers).map_err(CallError::Unsupported)?;
     }
     // The body of embeddings is forwarded unread, compressed or not.
-    if matches!(route, Route::Chat) {
+    if matches!(route, Route::Monitored(_)) {
         Coding::of(&head.headers).map_err(|unknown| CallError::Unsupported(unknown.into()))?;
     }
     Ok(route)

@@ -5,23 +5,26 @@ use super::context::CallContext;
 use super::docs::Asset;
 use super::error::CallError;
 use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME, STREAM_LINGER};
-use super::headers::{REQUEST_ID, X_ACCEL_BUFFERING, expects_continue, for_website};
+use super::headers::{REQUEST_ID, X_ACCEL_BUFFERING, expects_continue, for_budget, for_website};
 use crate::edge::cors;
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Metrics, Outcome};
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
-    TRANSFER_ENCODING,
+    TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderValue, Version, header};
-use monitor_model::ErrorEnvelope;
+use http::{HeaderName, HeaderValue, Version, header};
+use monitor_wire::protocol::OwnError;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{Error, ErrorSource};
 use pingora_http::{RequestHeader, ResponseHeader};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
+
+/// Tells a program whether to try again, which would repeat an answer of the gateway's.
+pub(super) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// An unread body up to this size is read, so that the connection can be kept.
 const SMALL_BODY: usize = 64 << 10;
@@ -35,11 +38,14 @@ pub(crate) async fn error(
     ctx.outcome = error.outcome();
     ctx.detail = Some(error.detail());
     emit(&ctx.snapshot.metrics, error);
-    let Some(answer) = error.answer() else {
+    let Some(mut answer) = error.answer() else {
         ctx.cut = true;
         session.shutdown().await;
         return Ok(());
     };
+    if is_refused_by_policy(error) {
+        answer.status = ctx.protocol.refusal_status();
+    }
     if error.closes() {
         session.set_keepalive(None);
     }
@@ -51,12 +57,32 @@ pub(crate) async fn error(
     if let Some(seconds) = answer.retry_after {
         head.insert_header(RETRY_AFTER, HeaderValue::from(seconds))?;
     }
-    let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
+    // Clients of any API try again after a wait that they are told; the window of a budget may last for weeks.
+    let takes_advice = ctx.protocol.takes_advice() || answer.retry_after.is_some();
+    if takes_advice && !answer.may_retry {
+        head.insert_header(SHOULD_RETRY, "false")?;
+    }
+    if answer.status == 426 {
+        head.insert_header(UPGRADE, "HTTP/1.1")?;
+    }
+    let body = ctx.protocol.error(&OwnError {
+        kind: answer.kind,
+        status: answer.status,
+        message: &answer.message,
+        request_id: &ctx.request_id,
+        reason: answer.reason,
+    });
     whole(session, ctx, head, body.into()).await?;
     if matches!(error, CallError::Overloaded(_)) {
         discard(session, LINGER_BYTES).await;
     }
     Ok(())
+}
+
+/// Whether the policy of the application refuses what the call asks for.
+fn is_refused_by_policy(error: &CallError) -> bool {
+    use CallError::{Flagged, StoredAnswer, Unread};
+    matches!(error, Unread | Flagged(_) | StoredAnswer)
 }
 
 /// Frees the client's headers, which nobody reads once the head of an answer is written. A stream may take minutes.
@@ -183,6 +209,7 @@ async fn send(
     ctx.status = head.status.as_u16();
     head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
     for_website(&mut head, &ctx.website)?;
+    for_budget(&mut head, ctx.budget)?;
     session.write_response_header(Box::new(head)).await?;
     session.write_response_body(body, true).await?;
     ctx.clock.mark_first_byte(Instant::now());

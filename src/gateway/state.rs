@@ -8,7 +8,7 @@ use super::limits::{
 };
 use super::listen::client_places::ClientPlaces;
 use super::listen::connection_limit::ConnectionLimit;
-use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
+use super::upstream::{GroupsConfig, UpstreamGroups, UpstreamStatus, UpstreamTlsFiles};
 use crate::backend::Analyzer;
 use crate::config::{CallerRules, GatewaySettings, Limits};
 use crate::fair_queue::{KnownHolders, TurnFigures, TurnLimits, Turns};
@@ -32,7 +32,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// What all calls share until the next reload.
 pub struct Snapshot {
     pub(crate) settings: GatewaySettings,
-    pub(crate) upstream: UpstreamGroup,
+    pub(crate) upstreams: UpstreamGroups,
     /// The spool that delivers records to the backend; None sends no telemetry (§1.9).
     pub(crate) spool: Option<Spool>,
     /// The turns of calls that need a processor: scanning, checking, recording.
@@ -86,14 +86,14 @@ pub struct Monitoring {
 pub struct GatewayConfig {
     /// The section `gateway`.
     pub settings: GatewaySettings,
-    /// The files of `upstream.ca` and `upstream.client`.
-    pub upstream_tls: UpstreamTls,
+    /// The certificate files of `upstream` and `upstreams`.
+    pub upstream_tls: UpstreamTlsFiles,
 }
 
 impl GatewayConfig {
-    fn upstream<'a>(&'a self, options: &'a ConnectorOptions) -> UpstreamConfig<'a> {
-        UpstreamConfig {
-            settings: &self.settings.upstream,
+    fn groups<'a>(&'a self, options: &'a ConnectorOptions) -> GroupsConfig<'a> {
+        GroupsConfig {
+            settings: &self.settings,
             tls: &self.upstream_tls,
             options,
         }
@@ -108,7 +108,7 @@ impl Snapshot {
         monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
-        let upstream = UpstreamGroup::new(config.upstream(options), &metrics, None)?;
+        let upstreams = UpstreamGroups::new(&config.groups(options), &metrics, None)?;
         let settings = config.settings;
         let turns = Turns::new(turn_limits(settings.limits.threads));
         let of_spool = monitoring.spool.as_ref().map(Spool::known_holders);
@@ -127,7 +127,7 @@ impl Snapshot {
             quotas: CallQuotas::new(metrics.clone()),
             spill,
             settings,
-            upstream,
+            upstreams,
             spool: monitoring.spool,
             turns,
             accepted_keys: Arc::default(),
@@ -162,8 +162,8 @@ impl Snapshot {
         options: &ConnectorOptions,
         tracer: Option<Arc<Tracer>>,
     ) -> Option<Self> {
-        let previous = Some(&self.upstream);
-        let upstream = UpstreamGroup::new(config.upstream(options), &self.metrics, previous)?;
+        let previous = Some(&self.upstreams);
+        let upstreams = UpstreamGroups::new(&config.groups(options), &self.metrics, previous)?;
         let settings = config.settings;
         self.memory.set_limit(settings.limits.buffered_bytes);
         let of_client = client_limit(&settings, self.analyzer.as_ref());
@@ -178,7 +178,7 @@ impl Snapshot {
             quotas: self.quotas.clone(),
             spill: self.spill.clone(),
             settings,
-            upstream,
+            upstreams,
             spool: self.spool.clone(),
             turns: self.turns.clone(),
             accepted_keys: self.accepted_keys.clone(),
@@ -244,6 +244,13 @@ impl GatewayState {
         self.snapshot.load_full()
     }
 
+    /// Tells the analyzer, if there is one, whether to hold new applications back, as an upgrade does.
+    pub(crate) fn hold_new_applications(&self, holds: bool) {
+        if let Some(analyzer) = &self.snapshot.load().analyzer {
+            analyzer.hold_new_applications(holds);
+        }
+    }
+
     /// The metrics, which no reload replaces.
     pub(super) fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
@@ -276,7 +283,7 @@ impl GatewayState {
 
     /// The state of each model server; empty where there is only one.
     pub fn upstream_status(&self) -> Vec<UpstreamStatus> {
-        self.snapshot().upstream.status()
+        self.snapshot().upstreams.status()
     }
 
     /// The calls that need a processor, and those that wait for their turn.

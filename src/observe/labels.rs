@@ -30,20 +30,85 @@ pub(crate) trait Label: Sized + 'static {
 }
 
 label!(
+    /// `kind` label of sums of costs with too many names: of what.
+    SumName {
+        /// Models without an entry in the price table.
+        Model => "model",
+        /// Users of an application.
+        User => "user",
+    }
+);
+
+label!(
+    /// `kind` label of tokens: which of a model's prices applies to them.
+    TokenKind {
+        /// Of requests, as far as no other kind applies.
+        Input => "input",
+        /// Of requests, read from the model server's cache.
+        CachedInput => "cached_input",
+        /// Of requests, written to its cache.
+        CacheWrite => "cache_write",
+        /// Of answers, as far as they are not those of reasoning.
+        Output => "output",
+        /// Of answers, used for reasoning.
+        Reasoning => "reasoning",
+    }
+);
+
+label!(
     /// `route` label of calls: the endpoint.
     RouteLabel {
         /// POST /v1/chat/completions
         Chat => "chat",
+        /// POST /v1/responses
+        Responses => "responses",
+        /// POST /v1/messages
+        Messages => "messages",
+        /// POST /v1/completions
+        Completions => "completions",
         /// POST /v1/embeddings
         Embeddings => "embeddings",
         /// GET /v1/models
         Models => "models",
+        /// A path below /v1/responses
+        ResponsesBelow => "responses_below",
+        /// A path below /v1/messages
+        MessagesBelow => "messages_below",
         /// The contract and its documentation.
         Docs => "docs",
         /// Any other path.
         Other => "other",
     }
 );
+label!(
+    /// `gen_ai_provider_name` label: whose API the client speaks.
+    ModelApi {
+        /// Chat completions, completions and responses.
+        OpenAi => "openai",
+        /// The Messages API.
+        Anthropic => "anthropic",
+    }
+);
+label!(
+    /// `gen_ai_token_type` label of tokens.
+    TokenType {
+        /// Of the request, those of the cache included.
+        Input => "input",
+        /// Of the answer, those of reasoning included.
+        Output => "output",
+    }
+);
+
+impl ModelApi {
+    /// The API of a route.
+    pub fn of(route: RouteLabel) -> Self {
+        match route {
+            RouteLabel::Messages | RouteLabel::MessagesBelow => Self::Anthropic,
+            _ => Self::OpenAi,
+        }
+    }
+}
+
 label!(
     /// `cause` label: why retention removed a record.
     RemovalCause {
@@ -60,7 +125,7 @@ label!(
     }
 );
 label!(
-    /// `outcome` label: how a call ended, and who caused it.
+    /// `outcome` label, and `error_type` of calls that failed: how a call ended, and who caused it.
     Outcome {
         /// The upstream's answer with a status below 400, or a document, delivered completely.
         Ok => "ok",
@@ -170,6 +235,23 @@ label!(
     }
 );
 label!(
+    /// `budget` label of calls that are refused or warned: whose budget is spent, or nearly, and its window.
+    BudgetLabel {
+        /// An application's budget of a minute.
+        ApplicationMinute => "application_minute",
+        /// An application's budget of a day.
+        ApplicationDay => "application_day",
+        /// An application's budget of a month.
+        ApplicationMonth => "application_month",
+        /// A user's budget of a minute.
+        UserMinute => "user_minute",
+        /// A user's budget of a day.
+        UserDay => "user_day",
+        /// A user's budget of a month.
+        UserMonth => "user_month",
+    }
+);
+label!(
     /// `outcome` label of calls by callers that are not known (CONTRACT 44).
     UnknownCaller {
         /// The access key is not known: 401.
@@ -245,6 +327,15 @@ label!(
         TooLarge => "too_large",
         /// The answer, or a part of it, is not in the reference format.
         Unreadable => "unreadable",
+    }
+);
+label!(
+    /// `sender` label of parts that were left out of a record: who sent it.
+    RecordSender {
+        /// A check, which waits for no answer.
+        Check => "check",
+        /// The spool, after several unanswered questions.
+        Delivery => "delivery",
     }
 );
 label!(
@@ -365,6 +456,8 @@ label!(
         /// The message is longer than what is analyzed (analysis.limits.analyzed_bytes), or than what another server
         /// gets of it (max_text).
         Budget => "budget",
+        /// There was no turn or no time for calls of tools, or their results, beside the message.
+        ToolParts => "tool_parts",
     }
 );
 label!(
@@ -434,7 +527,7 @@ label!(
 label!(
     /// `target` label of servers that get secrets in clear text.
     ClearTextTarget {
-        /// The model server: `Authorization` of clients.
+        /// The model server: `Authorization` and `x-api-key` of clients.
         Upstream => "upstream",
         /// The monitoring backend: access keys and messages.
         Monitor => "monitor",
@@ -444,7 +537,7 @@ label!(
         Guard => "guard",
         /// The collector of traces: its key.
         Trace => "trace",
-        /// Listeners of the gateway: access keys and `Authorization` of clients.
+        /// Listeners of the gateway: access keys, `Authorization` and `x-api-key` of clients.
         Listen => "listen",
         /// Listeners of the analysis API: access tokens and sessions.
         AnalysisListen => "analysis_listen",

@@ -17,14 +17,16 @@ pub mod trace;
 #[cfg(test)]
 pub(crate) use labels::Label;
 pub use labels::{
-    AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, DropReason, EndReason, Exhausted,
-    FailoverReason, IncompleteReason, LogSource, Outcome, PoolState, QuotaLimit, RemoteLabel,
-    RemoteOutcome, RemovalCause, ReusedId, RouteLabel, StoreFault, StreamHandling,
-    TelemetryOutcome, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason,
-    UnrestoredReason, UpgradeResult, VerdictType,
+    AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
+    EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource, ModelApi, Outcome,
+    PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome, RemovalCause, ReusedId,
+    RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind, TokenType,
+    TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult,
+    VerdictType,
 };
 pub use metrics::{
-    AnalysisMetrics, CallTimes, LimitMetrics, Metrics, OutputMetrics, PoolUse, RemoteMetrics,
-    SpoolMetrics, StoreMetrics, StreamMetrics, TurnMetrics, UpstreamMetrics,
+    AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
+    PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics, TurnMetrics,
+    UpstreamMetrics, UpstreamName,
 };
 pub use throttle::Throttle;

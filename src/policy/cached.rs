@@ -1,50 +1,17 @@
 //! The snapshot in which every call looks up its policy, without a lock, a wait or an allocation (CONTRACT 14).
-//! The `refresher` fills it.
+//! The `refresher` fills it, and a reload with what the configuration file lists.
 
+use super::snapshot::{Entry, Found, PolicyFault, PolicySnapshot};
+use super::spent::{BudgetCount, SpentBudgets};
 use arc_swap::ArcSwap;
-use monitor_model::{
-    ApplicationId, ApplicationPolicy, CallLimits, Policy, PolicyProblems, StoredPolicy,
-};
+use monitor_model::{ApplicationId, ApplicationPolicy, StoredPolicy};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// The policies of one process; clones share them.
 #[derive(Clone)]
 pub struct Policies(pub(super) Arc<PolicyCache>);
-
-/// The result of a lookup.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The last valid policy of the application.
-    Policy(Arc<Policy>),
-    /// There is no application id, it is not a UUID, or the store has no policy for it.
-    NoPolicy,
-    /// The policy is unknown: the store was not reachable since the start and there is no copy on disk, or its
-    /// policy for this application was never readable. The call is async, and is counted and logged.
-    NeverKnown,
-}
-
-/// An application whose calls are limited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limited {
-    /// The application to limit.
-    pub id: ApplicationId,
-    /// Its limits, as the policy states them.
-    pub limits: CallLimits,
-}
-
-/// An application whose stored policy is not in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyFault {
-    /// The application whose policy is at fault.
-    pub id: ApplicationId,
-    /// What is wrong, without the texts of the policy.
-    pub reason: PolicyProblems,
-    /// Whether an earlier valid version is in force instead.
-    pub keeps_last_good: bool,
-}
 
 /// What an operator is shown (CONTRACT 35).
 #[derive(Clone, Debug)]
@@ -69,25 +36,10 @@ pub struct PolicyStatus {
 /// What the clones of [`Policies`] share.
 pub(super) struct PolicyCache {
     pub(super) store: Cow<'static, str>,
-    pub(super) snapshot: ArcSwap<Snapshot>,
+    pub(super) snapshot: ArcSwap<PolicySnapshot>,
+    /// What the configuration file lists, before all that is read. Held while a snapshot is replaced.
+    listed: Mutex<Vec<ApplicationPolicy>>,
     pub(super) health: Mutex<Health>,
-}
-
-/// All policies at one moment.
-#[derive(Default)]
-pub(super) struct Snapshot {
-    /// Whether a store or a copy was read; if not, an application that is missing here is unknown.
-    pub(super) known: bool,
-    pub(super) applications: HashMap<ApplicationId, Entry>,
-    /// Whether any policy limits the rate of calls.
-    pub(super) has_limits: bool,
-}
-
-/// One application; None where its policy was never readable.
-#[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) name: Box<str>,
-    pub(super) policy: Option<Arc<Policy>>,
 }
 
 /// The state of the store, for operators.
@@ -98,15 +50,16 @@ pub(super) struct Health {
     pub(super) store_error: Option<String>,
     pub(super) faults: Vec<PolicyFault>,
     pub(super) overridden: Vec<ApplicationId>,
+    pub(super) budget_count: BudgetCount,
 }
 
 impl Policies {
     /// Without a store and a list: no application has a policy.
     pub fn none() -> Self {
         let policies = Self::new("none".into());
-        policies.0.snapshot.store(Arc::new(Snapshot {
+        policies.0.snapshot.store(Arc::new(PolicySnapshot {
             known: true,
-            ..Snapshot::default()
+            ..PolicySnapshot::default()
         }));
         policies
     }
@@ -115,52 +68,44 @@ impl Policies {
         Self(Arc::new(PolicyCache {
             store,
             snapshot: ArcSwap::default(),
+            listed: Mutex::default(),
             health: Mutex::default(),
         }))
     }
 
-    /// The policy of the application that X-Application-Id or MONITOR_APPLICATION_ID names (CONTRACT 7, 14).
+    /// Puts the policies of the configuration file in force, at once. An application that the file does not list any
+    /// more keeps its policy until the store has been read again.
+    pub fn list(&self, applications: Vec<ApplicationPolicy>) {
+        let mut listed = self.0.listed();
+        *listed = applications;
+        let mut next = PolicySnapshot::clone(&self.0.snapshot.load());
+        next.overlay(&listed);
+        self.0.snapshot.store(Arc::new(next));
+    }
+
+    /// The policies as they are now.
+    pub fn snapshot(&self) -> Arc<PolicySnapshot> {
+        self.0.snapshot.load_full()
+    }
+
+    /// As [`PolicySnapshot::lookup`], in the policies as they are now.
     pub fn lookup(&self, application_id: Option<&str>) -> Found {
-        match application_id.and_then(|text| text.parse().ok()) {
-            Some(id) => self.find(id),
-            None => Found::NoPolicy,
-        }
+        self.0.snapshot.load().lookup(application_id)
     }
 
-    /// Whether the application is known: it has a policy, or nobody can tell.
-    pub fn knows(&self, application_id: &str) -> bool {
-        self.lookup(Some(application_id)) != Found::NoPolicy
-    }
-
-    /// The policy of an application.
+    /// As [`PolicySnapshot::find`], in the policies as they are now.
     pub fn find(&self, id: ApplicationId) -> Found {
-        let snapshot = self.0.snapshot.load();
-        match snapshot.applications.get(&id) {
-            Some(Entry {
-                policy: Some(policy),
-                ..
-            }) => Found::Policy(policy.clone()),
-            Some(_) => Found::NeverKnown,
-            None if snapshot.known => Found::NoPolicy,
-            None => Found::NeverKnown,
-        }
-    }
-
-    /// The call limits of an application; None if it has none. Does not evaluate `application_id` while no
-    /// application has limits.
-    pub fn limits(&self, application_id: impl FnOnce() -> Option<String>) -> Option<Limited> {
-        let snapshot = self.0.snapshot.load();
-        if !snapshot.has_limits {
-            return None;
-        }
-        let id = application_id()?.parse().ok()?;
-        let policy = snapshot.applications.get(&id)?.policy.as_ref()?;
-        policy.limits.map(|limits| Limited { id, limits })
+        self.0.snapshot.load().find(id)
     }
 
     /// Time since the store was last read; see [`PolicyStatus::age`].
     pub fn age(&self) -> Option<Duration> {
         self.0.health().age()
+    }
+
+    /// The count of budgets that the store had when it was last read.
+    pub fn budget_count(&self) -> BudgetCount {
+        self.0.health().budget_count
     }
 
     /// What an operator is shown.
@@ -184,6 +129,39 @@ impl PolicyCache {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn listed(&self) -> MutexGuard<'_, Vec<ApplicationPolicy>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts what a store holds in force, and before it what the file lists. Where these are not all rows, other
+    /// applications may have a policy too. Gives the faulty rows, and whether anything has changed.
+    pub(super) fn replace(
+        &self,
+        rows: Vec<StoredPolicy>,
+        is_complete: bool,
+    ) -> (Vec<PolicyFault>, bool) {
+        let listed = self.listed();
+        let last = self.snapshot.load_full();
+        let (mut next, faults) = last.next(rows);
+        next.known = is_complete;
+        next.overlay(&listed);
+        let differs = !last.known || !next.same_as(&last);
+        self.snapshot.store(Arc::new(next));
+        (faults, differs)
+    }
+
+    /// Puts what was counted of budgets in force.
+    pub(super) fn set_spent(&self, spent: Arc<SpentBudgets>) {
+        let _replacing = self.listed();
+        let last = self.snapshot.load_full();
+        if Arc::ptr_eq(&last.spent, &spent) || last.spent == spent {
+            return;
+        }
+        let mut next = PolicySnapshot::clone(&last);
+        next.spent = spent;
+        self.snapshot.store(Arc::new(next));
+    }
 }
 
 impl Health {
@@ -194,75 +172,14 @@ impl Health {
     }
 }
 
-impl Snapshot {
-    /// The snapshot after this one if the store holds `rows`, and the faulty ones among them. If a policy cannot
-    /// be read, the last valid one stays in force.
-    pub(super) fn next(&self, rows: Vec<StoredPolicy>) -> (Self, Vec<PolicyFault>) {
-        let mut faults = Vec::new();
-        let mut applications = HashMap::with_capacity(rows.len());
-        for StoredPolicy { id, name, policy } in rows {
-            let last = self.applications.get(&id);
-            let last = last.and_then(|entry| entry.policy.as_ref());
-            let policy = match policy {
-                Ok(policy) => match last {
-                    Some(last) if **last == policy => Some(last.clone()),
-                    _ => Some(Arc::new(policy)),
-                },
-                Err(reason) => {
-                    let keeps_last_good = last.is_some();
-                    faults.push(PolicyFault {
-                        id,
-                        reason,
-                        keeps_last_good,
-                    });
-                    last.cloned()
-                }
-            };
-            let name = name.into_boxed_str();
-            applications.insert(id, Entry { name, policy });
-        }
-        let has_limits =
-            |entry: &Entry| entry.policy.as_ref().is_some_and(|it| it.limits.is_some());
-        let next = Self {
-            known: true,
-            has_limits: applications.values().any(has_limits),
-            applications,
-        };
-        (next, faults)
-    }
-
-    /// The valid policies, to be written to disk, ordered by id.
-    pub(super) fn good(&self) -> Vec<ApplicationPolicy> {
-        let mut good: Vec<ApplicationPolicy> = self
-            .applications
-            .iter()
-            .filter_map(|(id, entry)| {
-                Some(ApplicationPolicy {
-                    id: *id,
-                    name: entry.name.to_string(),
-                    policy: entry.policy.as_deref()?.clone(),
-                })
-            })
-            .collect();
-        good.sort_by_key(|application| application.id);
-        good
-    }
-
-    /// Whether a copy of `other` would have the same content.
-    pub(super) fn same_as(&self, other: &Self) -> bool {
-        self.applications.len() == other.applications.len()
-            && self.applications.iter().all(|(id, entry)| {
-                let twin = other.applications.get(id);
-                twin.is_some_and(|twin| twin.name == entry.name && twin.policy == entry.policy)
-            })
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use monitor_model::AppMode;
+    use crate::policy::{BudgetVerdict, BudgetsOf};
+    use monitor_model::{
+        AppMode, Budget, BudgetAction, BudgetPer, BudgetState, BudgetWindow, Policy,
+    };
 
     fn good(id: ApplicationId, phrase: &str) -> StoredPolicy {
         StoredPolicy {
@@ -329,6 +246,31 @@ mod tests {
     }
 
     #[test]
+    fn what_the_file_lists_is_in_force_at_once_and_whatever_a_store_says_later() {
+        let (a, b) = (ApplicationId::random(), ApplicationId::random());
+        let (policies, _) = filled(vec![good(a, "stored")]);
+        let listed = |id, phrase: &str| ApplicationPolicy {
+            id,
+            name: "a".to_owned(),
+            policy: Policy::new(AppMode::Sync, phrase),
+        };
+        let before = policies.snapshot();
+        policies.list(vec![listed(a, "listed"), listed(b, "added")]);
+        for rows in [vec![], vec![good(a, "stored")], vec![good(b, "stored")]] {
+            assert_eq!(phrase(policies.find(a)), "listed");
+            assert_eq!(phrase(policies.find(b)), "added");
+            policies.0.replace(rows, true);
+        }
+        policies.list(vec![listed(a, "listed")]);
+        assert_eq!(phrase(policies.find(b)), "added");
+        policies.0.replace(vec![good(b, "stored")], true);
+        assert_eq!(phrase(policies.find(b)), "stored");
+        // A call that has begun keeps those that it began with.
+        assert_eq!(phrase(before.find(a)), "stored");
+        assert_eq!(before.find(b), Found::NoPolicy);
+    }
+
+    #[test]
     fn a_policy_that_turns_bad_keeps_its_last_good_version() {
         let (a, b) = (ApplicationId::random(), ApplicationId::random());
         let (policies, faults) = filled(vec![good(a, "first"), bad(b)]);
@@ -340,5 +282,51 @@ mod tests {
         assert_eq!(phrase(policies.find(b)), "mended");
         refill(&policies, vec![good(b, "mended")]);
         assert_eq!(policies.find(a), Found::NoPolicy);
+    }
+
+    #[test]
+    fn what_is_spent_is_in_force_at_once_and_stays_when_policies_change() {
+        let id = ApplicationId::random();
+        let budget = Budget {
+            per: BudgetPer::Application,
+            window: BudgetWindow::Day,
+            tokens: Some(1),
+            cost: None,
+            action: BudgetAction::Stop,
+            warn_at: 80,
+        };
+        let with_budget = |phrase: &str| {
+            let mut row = good(id, phrase);
+            row.policy = row.policy.map(|policy| Policy {
+                budgets: vec![budget],
+                ..policy
+            });
+            row
+        };
+        let (policies, _) = filled(vec![with_budget("first")]);
+        let is_refused = || {
+            let application = || Some(id.to_string());
+            let nobody = || BudgetsOf::All(String::new());
+            let found = policies.snapshot().budget_verdict(application, nobody, 0);
+            found.is_some_and(|it| matches!(it.verdict, BudgetVerdict::Refuse { .. }))
+        };
+        assert!(!is_refused());
+        let state = BudgetState {
+            budget,
+            until_ms: 1,
+            spent: vec![String::new()],
+            warned: vec![],
+        };
+        policies
+            .0
+            .set_spent(Arc::new(SpentBudgets::from([(id, vec![state])])));
+        assert!(is_refused());
+        refill(&policies, vec![with_budget("second")]);
+        assert!(is_refused());
+        refill(&policies, vec![good(id, "without")]);
+        assert!(!is_refused());
+        refill(&policies, vec![with_budget("third")]);
+        policies.0.set_spent(Arc::default());
+        assert!(!is_refused());
     }
 }

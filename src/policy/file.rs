@@ -3,7 +3,7 @@
 
 use super::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
+use monitor_model::{ApplicationId, ApplicationPolicy, Budget, Policy, StoredPolicy};
 use std::borrow::Cow;
 use tokio::sync::watch;
 
@@ -39,6 +39,20 @@ impl FileList {
         let list = self.0.borrow();
         let listed = list.iter().find(|application| application.id == id);
         listed.map(|application| application.policy.clone())
+    }
+
+    /// The whole list.
+    pub fn all(&self) -> Vec<ApplicationPolicy> {
+        self.0.borrow().clone()
+    }
+
+    /// The budgets of every application that is listed; none of one without any.
+    pub fn budgets(&self) -> Vec<(ApplicationId, Vec<Budget>)> {
+        let list = self.0.borrow();
+        let listed = list.iter();
+        listed
+            .map(|it| (it.id, it.policy.budgets.clone()))
+            .collect()
     }
 
     /// Replaces the list.

@@ -1,12 +1,13 @@
 //! The policies of the configuration file together with those of a store (CONTRACT 47). For an application that both
 //! have, the file's policy is in force.
 
-use super::{Content, FileStore, PolicyStore, PolicyStoreError};
+use super::{BudgetCount, Content, FileStore, PolicyStore, PolicyStoreError, SpentBudgets};
 use async_trait::async_trait;
 use log::warn;
 use monitor_model::{ApplicationId, ApplicationPolicy, StoredPolicy};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most applications that a warning names.
@@ -137,6 +138,18 @@ impl PolicyStore for LayeredPolicyStore {
 
     fn overridden(&self) -> Vec<ApplicationId> {
         self.overridden.clone()
+    }
+
+    async fn read_spent(&mut self) {
+        self.store.read_spent().await;
+    }
+
+    fn spent(&self) -> Arc<SpentBudgets> {
+        self.store.spent()
+    }
+
+    fn budget_count(&self) -> BudgetCount {
+        self.store.budget_count()
     }
 }
 

@@ -4,20 +4,27 @@
 
 mod cached;
 mod copy;
+mod counted;
 mod file;
 mod layered;
 mod postgres;
 mod refresher;
+mod snapshot;
+mod spent;
 
-pub use cached::{Found, Limited, Policies, PolicyFault, PolicyStatus};
+pub use cached::{Policies, PolicyStatus};
+pub use counted::CountedPolicyStore;
 pub use file::{FileList, FileStore};
 pub use layered::LayeredPolicyStore;
 pub use postgres::PostgresStore;
 pub use refresher::Refresher;
+pub use snapshot::{Found, Limited, PolicyFault, PolicySnapshot};
+pub use spent::{BudgetCount, BudgetVerdict, Budgeted, BudgetsOf, SpentBudgets};
 
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, StoredPolicy};
 use std::borrow::Cow;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A source of policies.
@@ -50,6 +57,20 @@ pub trait PolicyStore: Send {
     /// first, has a different one; as of the last read.
     fn overridden(&self) -> Vec<ApplicationId> {
         Vec::new()
+    }
+
+    /// Waits for the budgets that belong to the last read, where they are read behind the policies. May be dropped:
+    /// they are read all the same, and then the store has changed.
+    async fn read_spent(&mut self) {}
+
+    /// The budgets that calls are warned about or refused for, as of the last read.
+    fn spent(&self) -> Arc<SpentBudgets> {
+        Arc::default()
+    }
+
+    /// How old that is, as of the last read.
+    fn budget_count(&self) -> BudgetCount {
+        BudgetCount::default()
     }
 }
 

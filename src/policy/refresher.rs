@@ -1,8 +1,9 @@
 //! Keeps [`Policies`] up to date with their store, and the copy on disk with them. A store that fails changes
 //! only the status (CONTRACT 14).
 
-use super::cached::{Policies, PolicyFault, Snapshot};
+use super::cached::Policies;
 use super::copy::{self, DiskCopy};
+use super::snapshot::{PolicyFault, PolicySnapshot};
 use super::{Content, PolicyStore, PolicyStoreError};
 use crate::observe::Throttle;
 use log::{info, warn};
@@ -15,6 +16,8 @@ use std::time::{Duration, SystemTime};
 const REMIND: Duration = Duration::from_secs(60);
 /// The most faulty policies that are logged at once; the status lists all of them.
 const NAMED: usize = 10;
+/// How long the first read waits for the budgets, behind the policies.
+const FIRST_BUDGETS: Duration = Duration::from_secs(1);
 
 /// The task behind [`Policies`].
 pub struct Refresher {
@@ -55,6 +58,9 @@ impl Refresher {
             let error = PolicyStoreError(format!("no answer within {limit:?}"));
             self.failed(&error);
         }
+        // Those that come later are in force then.
+        let _ = tokio::time::timeout(FIRST_BUDGETS, self.store.read_spent()).await;
+        self.take_spent();
     }
 
     /// Refreshes until the process ends; may be dropped at any time.
@@ -62,11 +68,14 @@ impl Refresher {
         loop {
             self.refresh().await;
             self.store.changed().await;
+            self.take_spent();
         }
     }
 
     async fn refresh(&mut self) {
-        match self.store.read().await {
+        let read = self.store.read().await;
+        self.take_spent();
+        match read {
             Ok(Content::All(rows)) => {
                 let taken = self.take(rows, true);
                 self.reached();
@@ -89,13 +98,14 @@ impl Refresher {
         }
     }
 
+    fn take_spent(&self) {
+        self.policies.0.set_spent(self.store.spent());
+        self.policies.0.health().budget_count = self.store.budget_count();
+    }
+
     /// Puts the policies of these rows in force. Where they are not all, other applications may have one too.
     fn take(&self, rows: Vec<StoredPolicy>, is_complete: bool) -> Taken {
-        let last = self.policies.0.snapshot.load_full();
-        let (mut next, faults) = last.next(rows);
-        next.known = is_complete;
-        let differs = !last.known || !next.same_as(&last);
-        self.policies.0.snapshot.store(Arc::new(next));
+        let (faults, differs) = self.policies.0.replace(rows, is_complete);
         self.policies.0.health().overridden = self.store.overridden();
         Taken { differs, faults }
     }
@@ -155,7 +165,7 @@ impl Refresher {
         match read {
             Ok(Some((rows, read_at))) => {
                 self.store.take_copy(&rows);
-                let (next, faults) = Snapshot::default().next(rows);
+                let (next, faults) = PolicySnapshot::default().next(rows);
                 self.policies.0.snapshot.store(Arc::new(next));
                 let mut health = self.policies.0.health();
                 (health.read_at, health.from_copy) = (Some(read_at), true);

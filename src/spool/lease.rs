@@ -31,15 +31,15 @@ impl Lease {
         self.leased.as_mut().map(|leased| &mut leased.record)
     }
 
-    /// The backend has stored the record under this id. Its attached files continue as a record of their
-    /// own, so that a process killed meanwhile does not register this one again.
-    pub fn delivered(mut self, id: RecordId) {
+    /// The backend has stored the record, under this id if it is known. Its attached files continue as a record of
+    /// their own, so that a process killed meanwhile does not register this one again.
+    pub fn delivered(mut self, id: Option<RecordId>) {
         let Some(leased) = self.leased.take() else {
             return;
         };
         let position = leased.position;
         self.core.lock().add_known_holder(&leased.record);
-        if let Some(files) = leased.record.into_files_owed(id) {
+        if let Some(files) = id.and_then(|id| leased.record.into_files_owed(id)) {
             self.core.push_promised(files);
         }
         if let Some(position) = position {

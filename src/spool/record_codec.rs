@@ -4,7 +4,9 @@
 
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::observe::VerdictType;
-use monitor_model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
+use monitor_model::{
+    CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart, ToolParts,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -29,6 +31,15 @@ const NO_AFTER: u64 = u64::MAX;
 /// Tags of the fields that may follow the message, each at most once and in this order.
 const FILES: u8 = 1;
 const PART_BREAKS: u8 = 2;
+const TOOLS: u8 = 3;
+const USAGE: u8 = 4;
+const MODEL: u8 = 5;
+/// Nothing follows it.
+const STORED_RESPONSE: u8 = 6;
+/// Nothing follows it.
+const TOOLS_UNCHECKED: u8 = 7;
+/// Stands for tokens that were not reported; no number is that high.
+const NO_TOKENS: u64 = u64::MAX;
 
 /// Appends a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
@@ -65,6 +76,26 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
     if !record.part_breaks.is_empty() {
         out.push(PART_BREAKS);
         places(&record.part_breaks, out);
+    }
+    if !record.tools.is_empty() {
+        out.push(TOOLS);
+        tools(&record.tools, out);
+    }
+    if !record.usage.is_empty() {
+        out.push(USAGE);
+        for tokens in record.usage.to_array() {
+            out.extend_from_slice(&tokens.unwrap_or(NO_TOKENS).to_le_bytes());
+        }
+    }
+    if let Some(model) = &record.model {
+        out.push(MODEL);
+        string(model, out);
+    }
+    if record.is_stored_response {
+        out.push(STORED_RESPONSE);
+    }
+    if record.tools.are_unchecked && !record.tools.is_empty() {
+        out.push(TOOLS_UNCHECKED);
     }
 }
 
@@ -106,6 +137,20 @@ fn places(places: &[usize], out: &mut Vec<u8>) {
     places.iter().copied().for_each(number);
 }
 
+/// Calls and results of tools, which are few and short.
+fn tools(tools: &ToolParts, out: &mut Vec<u8>) {
+    let count = u32::try_from(tools.parts.len()).unwrap_or(u32::MAX);
+    for number in [tools.omitted, count] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    for part in tools.parts.iter().take(count as usize) {
+        for text in [&part.call_id, &part.name, &part.text] {
+            string(text, out);
+        }
+        out.push(u8::from(part.is_cut));
+    }
+}
+
 fn string(text: &str, out: &mut Vec<u8>) {
     // A text is bounded by limits.recorded_bytes, far below 4 GiB.
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -128,7 +173,14 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         false => None,
     };
     let message = rest.string()?;
-    let Trailer { files, part_breaks } = rest.trailer()?;
+    let Trailer {
+        files,
+        part_breaks,
+        tools,
+        usage,
+        model,
+        is_stored_response,
+    } = rest.trailer()?;
     Some(Record {
         stage: match has(POST_CALL) {
             true => Stage::PostCall,
@@ -137,11 +189,15 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         context,
         message: message.into(),
         part_breaks,
+        tools,
         incomplete: has(INCOMPLETE),
         unchecked: has(UNCHECKED),
         replaced,
         failure,
         files,
+        model,
+        usage,
+        is_stored_response,
         chain,
     })
 }
@@ -163,6 +219,10 @@ fn verdict(byte: u8) -> Option<VerdictType> {
 struct Trailer {
     files: Option<Arc<FileList>>,
     part_breaks: Vec<usize>,
+    tools: ToolParts,
+    usage: CallTokens,
+    model: Option<String>,
+    is_stored_response: bool,
 }
 
 struct Rest<'a>(&'a [u8]);
@@ -216,11 +276,24 @@ impl<'a> Rest<'a> {
                 _ if tag <= last => return None,
                 FILES => trailer.files = Some(Arc::new(self.files()?)),
                 PART_BREAKS => trailer.part_breaks = self.places()?,
+                TOOLS => trailer.tools = self.tools()?,
+                USAGE => trailer.usage = self.usage()?,
+                MODEL => trailer.model = Some(self.string()?),
+                STORED_RESPONSE => trailer.is_stored_response = true,
+                TOOLS_UNCHECKED => trailer.tools.are_unchecked = true,
                 _ => return None,
             }
             last = tag;
         }
         Some(trailer)
+    }
+
+    fn usage(&mut self) -> Option<CallTokens> {
+        let mut numbers = [None; 6];
+        for tokens in &mut numbers {
+            *tokens = Some(self.number()?).filter(|tokens| *tokens != NO_TOKENS);
+        }
+        Some(CallTokens::from_array(numbers))
     }
 
     fn places(&mut self) -> Option<Vec<usize>> {
@@ -230,6 +303,32 @@ impl<'a> Rest<'a> {
         };
         let count = next().filter(|count| *count > 0)?;
         (0..count).map(|_| next()).collect()
+    }
+
+    fn tools(&mut self) -> Option<ToolParts> {
+        let omitted = self.count()?;
+        let mut parts = Vec::new();
+        for _ in 0..self.count()? {
+            parts.push(ToolPart {
+                call_id: self.string()?,
+                name: self.string()?,
+                text: self.string()?,
+                is_cut: match self.byte()? {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                },
+            });
+        }
+        Some(ToolParts {
+            parts,
+            omitted,
+            are_unchecked: false,
+        })
+    }
+
+    fn count(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
 
     fn chain(&mut self) -> Option<Chain> {
@@ -290,59 +389,4 @@ impl<'a> Rest<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::spool::tests::samples::sample_record;
-
-    fn bytes(record: &Record) -> Vec<u8> {
-        let mut out = Vec::new();
-        encode(record, &mut out);
-        out
-    }
-
-    #[test]
-    fn every_record_comes_back_whole() {
-        for number in 0..2_048 {
-            let given = bytes(&sample_record(number));
-            let back = decode(&given).unwrap();
-            assert_eq!(bytes(&back), given);
-            assert_eq!(back.context.access_key.expose(), format!("key{number}"));
-            assert_eq!(back.stage, sample_record(number).stage);
-            assert_eq!(back.failure, sample_record(number).failure);
-            assert_eq!(back.replaced, sample_record(number).replaced);
-            assert_eq!(back.chain, sample_record(number).chain);
-            assert_eq!(
-                chain(&given).map(|chain| chain.sequence),
-                back.chain.map(|chain| chain.sequence)
-            );
-            assert_eq!(back.files, sample_record(number).files);
-            assert_eq!(back.part_breaks, sample_record(number).part_breaks);
-        }
-    }
-
-    #[test]
-    fn an_entry_of_the_version_before_is_read_without_a_chain() {
-        let mut old = bytes(&sample_record(127));
-        old[0] = BEFORE_CHAINS;
-        old.remove(2);
-        let back = decode(&old).unwrap();
-        assert_eq!(
-            (back.chain, bytes(&back)),
-            (None, bytes(&sample_record(127)))
-        );
-    }
-
-    #[test]
-    fn a_truncated_or_extended_entry_is_not_a_record() {
-        let whole = bytes(&sample_record(639));
-        for length in 0..whole.len() {
-            assert!(decode(&whole[..length]).is_none(), "{length}");
-        }
-        let longer = [whole.as_slice(), b"x"].concat();
-        assert!(decode(&longer).is_none());
-        let mut newer = whole;
-        newer[0] = VERSION + 1;
-        assert!(decode(&newer).is_none());
-    }
-}
+mod tests;

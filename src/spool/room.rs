@@ -12,6 +12,9 @@ use tokio::time::timeout;
 const KNOWN: u64 = 16 << 20;
 /// The same for calls whose access key no backend has accepted.
 const STRANGERS: u64 = 4 << 20;
+/// What records take on disk beside their messages, and small records beside large ones. Without it, half of what may
+/// wait would have no room for a call of that size behind another one.
+const OVERHEAD: u64 = 64 << 10;
 /// A disk that takes nothing for so long hangs.
 const HANGS: Duration = Duration::from_secs(2);
 /// How long a call waits at most, for its turn and then for the disk each; larger ones a second more for each MiB.
@@ -45,7 +48,7 @@ impl RoomQueue {
             true => STRANGERS,
             false => KNOWN,
         };
-        self.unsynced.load(Ordering::Relaxed) + bytes.min(most / 2) <= most
+        self.unsynced.load(Ordering::Relaxed) + bytes.min(most / 2) <= most + OVERHEAD
     }
 
     /// Waits until the disk has room for a call of so many bytes. A call whose turn does not come in time, or whose
@@ -84,6 +87,30 @@ impl RoomQueue {
             let is_quiet = timeout(HANGS, disk.changed()).await.is_err();
             if is_quiet && !self.has_room(tenant, bytes) {
                 core.set_degraded(true);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contract_23_a_large_call_has_room_behind_another_of_its_size() {
+        for (holder, most) in [(0, STRANGERS), (u64::MAX, KNOWN)] {
+            let unsynced = Arc::new(AtomicU64::new(0));
+            let queue = RoomQueue::new(unsynced.clone());
+            let tenant = Tenant {
+                holder,
+                application: 0,
+            };
+            // The record of a prompt, its frame included, and that of an answer.
+            let record = most / 2 + 93 + 400;
+            for (waiting, has_room) in [(0, true), (record, true), (2 * record, false)] {
+                unsynced.store(waiting, Ordering::Relaxed);
+                assert_eq!(queue.has_room(tenant, most / 2), has_room, "{waiting}");
+                assert_eq!(queue.has_room(tenant, most), has_room, "{waiting}");
             }
         }
     }

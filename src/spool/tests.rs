@@ -7,7 +7,7 @@ pub(super) mod samples;
 use super::*;
 use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext, Verdict};
 use async_trait::async_trait;
-use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
+use monitor_model::{AnalysisResponse, CallTokens, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
@@ -177,11 +177,15 @@ pub(super) fn record(exchange: u128, stage: Stage) -> Record {
         }),
         message: "text ".repeat(20).into(),
         part_breaks: Vec::new(),
+        tools: monitor_model::ToolParts::default(),
         incomplete: false,
         unchecked: false,
         replaced: None,
         failure: None,
         files: None,
+        model: None,
+        usage: CallTokens::default(),
+        is_stored_response: false,
         chain: None,
     }
 }
@@ -391,5 +395,6 @@ mod chain;
 mod damage;
 mod earlier_version;
 mod faults;
+mod flood;
 mod refusals;
 mod unsynced;

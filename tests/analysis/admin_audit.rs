@@ -85,7 +85,7 @@ fn every_action_leaves_a_line_with_names_of_fields_and_no_values() {
             (
                 "application.change",
                 "first",
-                &json!({"version_from": 1, "version_to": 2, "changed": ["name", "policy", "rules.pre"]})
+                &json!({"version_from": 1, "version_to": 2, "changed": ["name", "policy", "rules.pre.dataclean.mask_style"]})
             ),
             (
                 "application.change",
@@ -95,7 +95,8 @@ fn every_action_leaves_a_line_with_names_of_fields_and_no_values() {
             (
                 "application.restore",
                 "first",
-                &json!({"version_from": 3, "version_to": 4, "restored": 1, "changed": ["name", "policy", "rules.pre"]})
+                &json!({"version_from": 3, "version_to": 4, "restored": 1, "weakened": ["policy.app_mode"],
+                    "changed": ["name", "policy", "rules.pre.dataclean.mask_style"]})
             ),
             (
                 "token.create",
@@ -132,6 +133,54 @@ fn every_action_leaves_a_line_with_names_of_fields_and_no_values() {
     let text = json!(lines).to_string();
     for hidden in ["hidden phrase", &value, rotated["value"].as_str().unwrap()] {
         assert!(!text.contains(hidden) && !stack.stderr().contains(hidden));
+    }
+}
+
+#[test]
+fn what_weakens_protection_is_named_by_what_is_in_force() {
+    // CONTRACT 30, 38. Left out is the default, null is off.
+    let stack = Stack::all().start();
+    let policy = json!({"app_mode": "sync", "phrase": "No.", "on_backend_failure": "closed"});
+    let made = json!({"name": "bot", "policy": policy});
+    let made = expect(&stack, 201, ("POST", "/applications"), made);
+    let path = format!("/applications/{}", made["id"].as_str().unwrap());
+    let off = json!({"pre": {"dataclean": null, "guardrails": {"disabled": ["hate"]}}});
+    let on =
+        json!({"pre": {"dataclean": {}, "guardrails": {"disabled": []}}, "keep_original": true});
+    let open = json!({"on_backend_failure": null, "block_on": {"guardrails": false}});
+    for (change, expected) in [
+        (
+            json!({"rules": off}),
+            json!({"changed": ["rules.pre.dataclean", "rules.pre.guardrails", "rules.pre.guardrails.categories.hate"],
+                "switched_off": ["rules.pre.dataclean", "rules.pre.guardrails.categories.hate"],
+                "switched_on": ["rules.pre.guardrails"], "weakened": ["rules.pre.dataclean"]}),
+        ),
+        (
+            json!({"rules": on}),
+            json!({"changed": ["rules.keep_original", "rules.pre.dataclean", "rules.pre.guardrails.categories.hate"],
+                "switched_on": ["rules.keep_original", "rules.pre.dataclean", "rules.pre.guardrails.categories.hate"],
+                "weakened": ["rules.keep_original"]}),
+        ),
+        (
+            json!({"policy": open}),
+            json!({"changed": ["policy.block_on.guardrails", "policy.on_backend_failure"],
+                "switched_off": ["policy.block_on.guardrails"],
+                "weakened": ["policy.block_on.guardrails", "policy.on_backend_failure"]}),
+        ),
+        (json!({"rules": {"post": {}}}), json!({"changed": []})),
+    ] {
+        let version = expect(&stack, 200, ("GET", &path), Value::Null)["version"].clone();
+        let mut body = change;
+        body["version"] = version.clone();
+        let changed = match body.get("policy") {
+            Some(_) => expect(&stack, 200, ("PATCH", &format!("{path}/policy")), body),
+            None => expect(&stack, 200, ("PATCH", &path), body),
+        };
+        let mut expected = expected;
+        expected["version_from"] = version;
+        expected["version_to"] = changed["version"].clone();
+        let lines = audit(&stack, "action=application.change&limit=1");
+        assert_eq!(lines[0]["details"], expected);
     }
 }
 
@@ -272,7 +321,7 @@ fn a_change_whose_line_cannot_be_written_is_not_made_in_the_embedded_database() 
 #[ignore = "needs PostgreSQL"]
 fn a_change_whose_line_cannot_be_written_is_not_made_in_postgresql() {
     // CONTRACT 30, 38.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let variables = database.owner_env().into_iter();
     let stack = variables

@@ -13,8 +13,9 @@ fn send(stack: &Stack, kind: &str, lines: &str) -> Response {
     request.content_type(kind).call(stack.analysis_addr)
 }
 
+/// Sends these lines; the verdicts come back in their order.
 #[track_caller]
-fn batch(stack: &Stack, lines: &[String]) -> Vec<Value> {
+pub(crate) fn batch(stack: &Stack, lines: &[String]) -> Vec<Value> {
     let response = send(stack, "application/x-ndjson", &lines.join("\n"));
     assert_eq!(response.status(), 200, "{}", response.text());
     assert_eq!(
@@ -105,8 +106,8 @@ fn a_batch_is_bounded_in_lines_and_bytes_and_has_its_own_type() {
 }
 
 #[test]
-fn the_process_endpoints_say_that_batches_are_taken() {
-    // CONTRACT 39.
+fn the_process_endpoints_say_that_batches_and_parts_are_taken() {
+    // CONTRACT 39, 46.
     let stack = Stack::all().start();
     let known = json!({"application_id": stack.application_id(), "message": "x"});
     for (path, body) in [
@@ -116,6 +117,35 @@ fn the_process_endpoints_say_that_batches_are_taken() {
         ("/process_response/override/", &json!({})),
     ] {
         let response = post(&stack, path, body);
-        assert_eq!(response.head.header("x-monitor-batch"), Some("1"), "{path}");
+        for offer in ["x-monitor-batch", "x-monitor-tools"] {
+            assert_eq!(response.head.header(offer), Some("1"), "{path}");
+        }
     }
+}
+
+#[test]
+fn a_batch_whose_verdicts_find_no_memory_is_answered_in_part() {
+    let limits = "  max_body: 1MiB\n  limits: {buffered_bytes: 4MiB, client_bytes: 1MiB}";
+    let stack = Stack::all().yaml(limits).start();
+    // The verdict on it is several times as long as the message.
+    let message = "1.1.1.1 ".repeat(2_000);
+    let lines: Vec<_> = (0..38)
+        .map(|number| line(&stack, "pre", &message, &number.to_string()))
+        .collect();
+    let verdicts = batch(&stack, &lines);
+    assert_eq!(verdicts.len(), lines.len());
+    let stored = verdicts.iter().take_while(|it| it["status"] == 200).count();
+    assert!((1..lines.len()).contains(&stored), "{stored}");
+    for refused in &verdicts[stored..] {
+        assert_eq!(refused["status"], 503, "{refused}");
+        assert_eq!(refused["retry_after"], 1);
+        let text = refused["body"]["error"]["message"].as_str().unwrap();
+        assert!(
+            text.contains("memory") || text.contains("limits."),
+            "{text}"
+        );
+    }
+    // What it had is given back.
+    let again = batch(&stack, &lines[stored..=stored]);
+    assert_eq!(again[0]["status"], 200);
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use support::api::{authorised, post, record, records};
 use support::request::Request;
+use support::slow_search;
 use support::stack::Stack;
 use support::{KEY, assert_envelope};
 
@@ -333,17 +334,8 @@ fn offsets_are_code_points_whatever_stands_before_a_find() {
 fn a_runaway_regex_on_a_large_message_is_stopped_and_told() {
     // CONTRACT 26.
     let stack = Stack::all().start();
-    // Digits without a period, so that no automaton of a few states reads them.
-    let mut state = 1_u32;
-    let text: String = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        if state >> 31 == 0 { '0' } else { '1' }
-    })
-    .take(4 << 20)
-    .collect();
-    let patterns: Vec<_> = (0..20)
-        .map(|number| json!({"name": format!("N{number}"), "regex": "[01]*1[01]{1000}\\W"}))
-        .collect();
+    let text = slow_search::digits(4 << 20);
+    let patterns = slow_search::patterns(20);
     let rules = json!({"dataclean": {"patterns": patterns}});
     let answer = check(&stack, REQUEST, &text, &rules);
     assert_eq!(answer["status"], "partial_success");

@@ -101,11 +101,7 @@ fn contract_48_a_tool_call_is_checked_recorded_and_beside_its_exchange() {
         &format!("/records/export?format=csv&application_id={id}"),
         KEY,
     );
-    assert!(
-        csv.text().contains(",send_mail,call 1\r\n"),
-        "{}",
-        csv.text()
-    );
+    assert!(csv.text().contains(",send_mail,call 1,"), "{}", csv.text());
     let jsonl = stack.analysis(&format!("/records/export?application_id={id}"), KEY);
     assert_eq!(
         jsonl

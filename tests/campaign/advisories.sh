@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds the crates of Cargo.lock to the advisories of RustSec:
+# Holds the crates of Cargo.lock to the advisories of RustSec, and to the lists of deny.toml:
 #
 #   tests/campaign/advisories.sh [CLONE]
 #
@@ -9,9 +9,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-deny="$(command -v cargo-deny || echo target/test-env/cargo-deny/bin/cargo-deny)"
+cargo deny --locked check bans licenses sources
 if [ $# = 0 ]; then
-  exec "$deny" --locked check advisories
+  exec cargo deny --locked check advisories
 fi
 
 folder="$(mktemp -d)"
@@ -22,4 +22,4 @@ touch "$folder/advisory-db-3157b0e258782691/.git/FETCH_HEAD"
 sed "s|^\[advisories\]|[advisories]\ndb-path = \"$folder\"\ndb-urls = [\"https://github.com/rustsec/advisory-db\"]|" \
   deny.toml >"$folder/deny.toml"
 git -C "$1" log -1 --format='advisories as of %cs, commit %h'
-"$deny" --offline --locked --config "$folder/deny.toml" check advisories
+cargo deny --offline --locked --config "$folder/deny.toml" check advisories

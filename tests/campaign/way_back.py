@@ -145,7 +145,8 @@ def fill(server):
     plain = server.api("GET", "/applications")["applications"][0]["id"]
     sync = {"app_mode": "sync", "phrase": PHRASE}
     strict = create(server, "strict", sync)
-    later = create(server, "later", sync | {"scan_roles": ["user_turn"], "stream_in_sync": "replay"})
+    newer = {"scan_roles": ["user_turn"], "stream_in_sync": "replay", "check_tool_arguments": False}
+    later = create(server, "later", sync | newer)
     for application in (plain, strict, later):
         server.call("Hello", application)
     same("a block of the newer program", PHRASE, server.call(CARD, strict))

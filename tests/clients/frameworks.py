@@ -94,6 +94,7 @@ class Agents:
     """The Agents SDK with its model of chat completions; its default is the Responses API."""
 
     package = "openai-agents"
+    model = "OpenAIChatCompletionsModel"
 
     def agent(self, app, tools=()):
         import agents
@@ -101,7 +102,7 @@ class Agents:
 
         agents.set_tracing_disabled(True)
         client = AsyncOpenAI(base_url=BASE, api_key="sk-test", default_headers=headers(app), max_retries=0)
-        model = agents.OpenAIChatCompletionsModel(model=MODEL, openai_client=client)
+        model = getattr(agents, self.model)(model=MODEL, openai_client=client)
         return agents.Agent(name="matrix", model=model, tools=list(tools))
 
     def call(self, app, text):
@@ -140,6 +141,12 @@ class Agents:
 
         asyncio.run(agents.Runner.run(self.agent(app, [weather]), text))
         return Answer(called[0])
+
+
+class AgentsResponses(Agents):
+    """The Agents SDK with its default model, which calls the Responses API."""
+
+    model = "OpenAIResponsesModel"
 
 
 class AutoGen:

@@ -2,6 +2,10 @@
 //! assertions; `run.sh` installs the libraries and names them in the environment.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod agent_sdks;
+mod agents;
+mod coding_agents;
+mod documented;
 mod matrix;
 mod website;
 

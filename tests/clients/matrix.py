@@ -20,6 +20,7 @@ LIBRARIES = {
     "langchain-openai": frameworks.LangChain,
     "pydantic-ai": frameworks.PydanticAi,
     "openai-agents": frameworks.Agents,
+    "openai-agents-responses": frameworks.AgentsResponses,
     "autogen": frameworks.AutoGen,
     "haystack": frameworks.Haystack,
     "litellm": frameworks.LiteLlm,

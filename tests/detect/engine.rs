@@ -109,7 +109,7 @@ fn contract_24_tokens_use_the_encoding_of_the_rules() {
 #[test]
 fn contract_26_every_pattern_is_looked_for_without_a_failure() {
     let engine = Engine::default();
-    for name in PatternName::all() {
+    for name in PatternName::every() {
         let dataclean = DatacleanRules {
             patterns: Some(vec![name.into()]),
             ..DatacleanRules::default()

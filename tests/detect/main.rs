@@ -7,6 +7,7 @@ mod corpus;
 mod engine;
 mod evasion;
 mod fixtures;
+mod further;
 mod guardrails;
 #[cfg(feature = "onnx")]
 mod onnx;

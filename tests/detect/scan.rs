@@ -151,6 +151,21 @@ fn contract_36_a_text_gives_places_and_never_the_values() {
 }
 
 #[test]
+fn contract_36_further_patterns_are_searched_for_by_name() {
+    let input = b"IBAN DE77718449530967118138, plot 77:01:0004012:1234\n";
+    let others = scan(
+        &["--mask", "--patterns=EMAILS,INN,PHONE_NUMBER", "-"],
+        input,
+    );
+    assert_eq!(others.stdout, input);
+    let named = scan(&["--mask", "--patterns=IBAN,CADASTRAL_NUMBER", "-"], input);
+    let masked = "IBAN [IBAN], plot [CADASTRAL_NUMBER]\n";
+    assert_eq!(text(&named.stdout), masked);
+    let unnamed = scan(&["--mask", "-"], input);
+    assert!(!text(&unnamed.stdout).contains("[IBAN]"));
+}
+
+#[test]
 fn contract_36_a_masked_copy_differs_in_the_finds_only() {
     let paragraph = "Plain words that nobody looks for, line after line.\r\nи ещё немного\r\n\r\n";
     let mut input = "\u{feff}".to_owned();

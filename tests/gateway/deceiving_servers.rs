@@ -247,6 +247,25 @@ fn contract_15_a_line_that_only_some_clients_take_for_data_is_no_verdict() {
 }
 
 #[test]
+fn contract_15_events_of_different_names_are_no_verdict() {
+    // A client that handles the events of one name joins the two halves.
+    let closed = format!("{CHECKED}, on_backend_failure: closed");
+    let ping = format!("event: ping\n{}", delta(0, "zzz"));
+    let halves = [delta(0, "card 2200 1244"), delta(0, " 6450 7773")];
+    let ended = [halves.concat(), DONE.to_owned(), delta(0, "23")];
+    for frames in [
+        [halves[0].clone(), ping, halves[1].clone(), DONE.to_owned()].to_vec(),
+        ended.to_vec(),
+    ] {
+        let frames: Vec<&str> = frames.iter().map(String::as_str).collect();
+        let (upstream, backend) = (Upstream::raw(sse(&frames)), Backend::start());
+        let stack = sync(&upstream, &closed).monitor(&backend).start();
+        assert_eq!(stack.call(&chat(HELLO)).status(), 502, "{frames:?}");
+        assert_eq!(stack.metric(UNREADABLE), 1.0, "{frames:?}");
+    }
+}
+
+#[test]
 fn contract_41_texts_outside_the_choices_are_held_back() {
     let text = |text: &str| format!("data: {}\n\n", json!({"choices": [], "x": {"y": text}}));
     let frames = [text("card 2200 1244 "), text("6450 7773"), DONE.to_owned()];

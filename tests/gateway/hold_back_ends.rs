@@ -1,12 +1,14 @@
 //! How a stream that is held back ends when something is wrong: CONTRACT 41 with 13, 17 to 21.
 
-use crate::hold_back::{CLOSED, ON, SOON, held, raw, text_of};
+use crate::agent_routes::{AGENTS, Api};
+use crate::hold_back::{CARD, CLOSED, ON, SOON, held, raw, text_of};
 use crate::sync::{PHRASE, chat, sync};
+use serde_json::{Value, json};
 use std::io::Write;
 use support::assert_envelope;
 use support::backend::Backend;
 use support::request::{HELLO_STREAM, chunk};
-use support::upstream::{SSE_HEAD, Upstream, delta};
+use support::upstream::{DONE, SSE_HEAD, Upstream, delta};
 
 /// Streams that cannot be read: whole answers, their bodies, and what may pass before it shows.
 fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 3] {
@@ -167,4 +169,52 @@ fn a_client_that_leaves_while_text_is_held_ends_the_upstream_call() {
     let (_, post) = backend.await_exchange();
     assert_eq!(post.message(), "shown ");
     assert_eq!(post.parameter("error")["closed_by"], "client");
+}
+
+#[test]
+fn at_a_finding_the_tokens_of_the_prompt_stay_and_those_of_the_answer_go() {
+    // CONTRACT 41: the events that end the stream are the gateway's, and count nothing.
+    let counted = |text: &str| {
+        let event = json!({"id": "c-1", "model": "m-1", "choices": [{"index": 0, "delta": {"content": text}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
+        format!("data: {event}\n\n")
+    };
+    let frames = vec![counted("Hello, "), counted(CARD), DONE.to_owned()];
+    let mut cases = vec![(chat(HELLO_STREAM), frames, json!({"prompt_tokens": 100}))];
+    for api in AGENTS {
+        let tokens = match api {
+            Api::Messages => json!({"prompt_tokens": 3}),
+            // The other counts the prompt at the end.
+            _ => Value::Null,
+        };
+        let frames = api.stream(&format!("Hello, {CARD}, take care."), "ls");
+        cases.push((api.checked("hello", true), frames, tokens));
+    }
+    for (call, frames, tokens) in cases {
+        let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+        let stack = sync(&upstream, ON).monitor(&backend).start();
+        let answer = stack.call(&call);
+        assert!(answer.text().contains("No \\\"quotes"), "{}", answer.text());
+        let (_, post) = backend.await_exchange();
+        assert_eq!(post.parameter("response_replaced"), true);
+        assert_eq!(*post.parameter("usage"), tokens, "{}", answer.text());
+    }
+}
+
+#[test]
+fn a_client_that_leaves_at_the_phrase_changes_no_tokens() {
+    // CONTRACT 21, 41: whichever is noticed first.
+    let (upstream, feed) = Upstream::fed();
+    let backend = Backend::start();
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    let call = Api::Messages.checked("hello", true);
+    let mut conn = call.send(stack.gateway_addr);
+    feed.send(SSE_HEAD);
+    assert_eq!(conn.final_head().status(), 200);
+    let frames = Api::Messages.stream(&format!("Hello, {CARD}, take care."), "ls");
+    feed.chunk(frames.concat());
+    conn.read_until(b"No \\\"quotes");
+    drop(conn);
+    let (_, post) = backend.await_exchange();
+    assert_eq!(*post.parameter("usage"), json!({"prompt_tokens": 3}));
 }

@@ -118,6 +118,41 @@ fn texts_under_any_name_are_held_back() {
 }
 
 #[test]
+fn a_call_of_a_tool_with_a_finding_does_not_begin() {
+    // CONTRACT 41. Programs refuse a stream in which arguments come without the id of their call, and show nothing of it.
+    let event = |delta: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{{delta}}},\"finish_reason\":null}}]}}\n\n"
+        )
+    };
+    let begun = r#""tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"bash","arguments":""}}]"#;
+    let more = |part: &str| {
+        let function = serde_json::json!({"arguments": part});
+        event(&format!(
+            r#""tool_calls":[{{"index":0,"function":{function}}}]"#
+        ))
+    };
+    for said in ["", "Paying now."] {
+        let frames = [
+            event(r#""role":"assistant","content":"""#),
+            delta(0, said),
+            event(begun),
+            more(r#"{"command":"echo one; pay with card "#),
+            more(&format!(r#"{CARD}"}}"#)),
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned()
+                + "\n\n",
+            DONE.to_owned(),
+        ];
+        let (upstream, backend) = (Upstream::raw(raw(&frames)), Backend::start());
+        let stack = sync(&upstream, ON).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert!(text_of(&answer).ends_with(PHRASE), "{}", answer.text());
+        assert!(!answer.text().contains("tool_calls"), "{}", answer.text());
+        assert!(answer.text().contains("content_filter"), "{said}");
+    }
+}
+
+#[test]
 fn reasoning_and_attributes_that_are_over_do_not_delay_the_answer() {
     // CONTRACT 41. The upstream sends the next frame only when the client has the one before.
     let (_stack, feed, mut conn, _upstream, _backend) = held(ON, "");

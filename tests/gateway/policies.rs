@@ -291,7 +291,7 @@ fn contract_47_policies_of_the_file_and_of_postgresql_are_both_in_force() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_47_the_api_over_postgresql_says_that_the_file_wins() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let upstream = Upstream::ok();
     let variables = database.owner_env().into_iter();

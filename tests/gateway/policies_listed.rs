@@ -13,25 +13,29 @@ use support::stack::{Folder, Stack};
 use support::upstream::{ANSWER, Upstream};
 use support::{KEY, eventually};
 
-const LISTED: &str = "6f1c0000-0000-4000-8000-000000000001";
+pub(crate) const LISTED: &str = "6f1c0000-0000-4000-8000-000000000001";
 const STORED: &str = "6f1c0000-0000-4000-8000-000000000002";
-const ADDED: &str = "6f1c0000-0000-4000-8000-000000000003";
+pub(crate) const ADDED: &str = "6f1c0000-0000-4000-8000-000000000003";
 
-fn listed(phrase: &str) -> String {
+pub(crate) fn listed(phrase: &str) -> String {
     format!("applications:\n- {{id: {LISTED}, name: listed, app_mode: sync, phrase: {phrase}}}\n")
 }
 
-fn phrase(answer: &Response) -> String {
+pub(crate) fn phrase(answer: &Response) -> String {
     let content = &blocked(answer)["choices"][0]["message"]["content"];
     content.as_str().unwrap().to_owned()
 }
 
-fn call_with_card(stack: &Stack, application: &str) -> Response {
+pub(crate) fn card_for(application: &str) -> Request {
     let text = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
-    stack.call(&Request::chat(text).header("X-Application-Id", application))
+    Request::chat(text).header("X-Application-Id", application)
 }
 
-fn application(stack: &Stack, id: &str) -> Value {
+pub(crate) fn call_with_card(stack: &Stack, application: &str) -> Response {
+    stack.call(&card_for(application))
+}
+
+pub(crate) fn application(stack: &Stack, id: &str) -> Value {
     stack.analysis(&format!("/applications/{id}"), KEY).json()
 }
 
@@ -153,38 +157,23 @@ fn contract_16_a_reload_changes_the_files_policies_and_leaves_those_of_the_store
     assert_eq!(application(&stack, LISTED)["policy"]["phrase"], "second");
 }
 
-/// Adds an application to the list of the file and reloads; gives whether that succeeded, and what was said.
-fn add_by_reload(stack: &Stack) -> (bool, String) {
+/// Adds an application to the list of the file, and others, which take some time to create.
+pub(crate) fn add_to_the_file(stack: &Stack) {
     let mut text = std::fs::read_to_string(stack.configuration()).unwrap();
     text += &format!("- {{id: {ADDED}, name: added, app_mode: sync, phrase: from the reload}}\n");
+    for number in 10..40 {
+        let id = format!("6f1c0000-0000-4000-8000-0000000000{number}");
+        text += &format!("- {{id: {id}, name: other, app_mode: sync, phrase: no}}\n");
+    }
     std::fs::write(stack.configuration(), text).unwrap();
+}
+
+/// The same, and reloads; gives whether that succeeded, and what was said.
+pub(crate) fn add_by_reload(stack: &Stack) -> (bool, String) {
+    add_to_the_file(stack);
     let out = support::line::order(stack, "reload", "all");
     let said = [out.stdout, out.stderr].concat();
     (out.status.success(), String::from_utf8(said).unwrap())
-}
-
-#[test]
-fn contract_16_an_application_that_a_reload_adds_is_checked_at_once() {
-    for unknown in ["refuse", "async"] {
-        let upstream = Upstream::ok();
-        let callers = format!("monitor: {{unknown_application: {unknown}}}\n");
-        let yaml = callers + &listed("first");
-        let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
-        assert_eq!(phrase(&call_with_card(&stack, LISTED)), "first");
-        let (is_done, said) = add_by_reload(&stack);
-        assert!(is_done, "{said}");
-        eventually("the added application is checked", || {
-            let answer = call_with_card(&stack, ADDED);
-            assert_eq!(answer.status(), 200, "{unknown}: {}", answer.text());
-            (answer.text() != ANSWER).then(|| assert_eq!(phrase(&answer), "from the reload"))
-        });
-        let unchecked = stack.metrics();
-        let mut unchecked = unchecked
-            .lines()
-            .filter(|line| line.starts_with("monitor_unchecked"));
-        assert!(unchecked.all(|line| line.ends_with(" 0")));
-        assert_eq!(application(&stack, ADDED)["policy_source"], "file");
-    }
 }
 
 #[test]

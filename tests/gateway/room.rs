@@ -167,8 +167,11 @@ fn a_process_with_few_descriptors_serves_fewer_clients_and_says_so() {
 #[test]
 fn an_analysis_server_with_few_descriptors_lets_others_wait() {
     let stack = Stack::analysis_server().under("ulimit -n 200").start();
-    // 200 less the 128 that are reserved, and half of those.
-    let mut held: Vec<Conn> = (0..136).map(|_| Conn::open(stack.analysis_addr)).collect();
+    // 200 less the 128 that are reserved, and half of those; one address has half of them at most.
+    let from = |number: usize| format!("127.0.0.{}", 2 + number % 4);
+    let mut held: Vec<Conn> = (0..136)
+        .map(|number| Conn::open_from(&from(number), stack.analysis_addr))
+        .collect();
     let contract = Request::get("/openapi.json").without_key();
     let mut waiting = contract.send(stack.analysis_addr);
     waiting.assert_quiet(SILENCE);
@@ -185,7 +188,11 @@ fn beside_a_gateway_the_analysis_api_has_a_part_of_few_descriptors() {
     let stack = Stack::all().under("ulimit -n 2000").start();
     // An eighth of 2,000 less the 128 that are reserved; half of those beside it.
     assert_eq!(stack.metric("monitor_connections_limit"), 819.0);
-    let mut held: Vec<Conn> = (0..250).map(|_| Conn::open(stack.analysis_addr)).collect();
+    // One address has half of them at most.
+    let from = |number: usize| format!("127.0.0.{}", 2 + number % 4);
+    let mut held: Vec<Conn> = (0..250)
+        .map(|number| Conn::open_from(&from(number), stack.analysis_addr))
+        .collect();
     let contract = Request::get("/openapi.json").without_key();
     assert_eq!(contract.send(stack.analysis_addr).response().status(), 200);
     let last = held.last_mut().unwrap();

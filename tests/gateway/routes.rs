@@ -13,7 +13,7 @@ fn an_unknown_v1_path_gives_401_first_and_then_404() {
     for path in [
         "/v1/nothing",
         "/v1/models/gpt",
-        "/v1/completions",
+        "/v1/edits",
         "/v1/chat",
         "/v1/",
     ] {
@@ -65,17 +65,12 @@ fn an_unknown_path_is_answered_with_the_one_that_was_meant() {
             "did you mean /v1/chat/completions?",
         ),
         ("/embeddings", "did you mean /v1/embeddings?"),
+        ("/responses", "did you mean /v1/responses?"),
+        ("/v1/v1/messages", "did you mean /v1/messages?"),
+        ("/completions", "did you mean /v1/completions?"),
         (
-            "/v1/responses",
-            "the Responses API: set the client to chat completions",
-        ),
-        (
-            "/v1/messages",
-            "the Messages API: set the client to chat completions",
-        ),
-        (
-            "/v1/completions",
-            "the legacy Completions API: set the client to chat completions",
+            "/api/chat",
+            "the native Ollama API: set the client to /v1/chat/completions",
         ),
         ("/v1/nothing", "see /openapi.json"),
     ] {

@@ -73,6 +73,13 @@ impl World {
             .sum()
     }
 
+    /// How many records the backend has of users whose names begin like this.
+    fn records_of(&self, prefix: &str) -> usize {
+        let calls = self.backend.calls().into_iter();
+        let users = calls.map(|call| call.parameter("user_id").as_str().unwrap().to_owned());
+        users.filter(|user| user.starts_with(prefix)).count()
+    }
+
     /// The users whose prompts and answers the backend has.
     fn users(&self) -> HashSet<String> {
         let calls = self.backend.calls();
@@ -113,7 +120,12 @@ fn contract_23_a_flood_of_invented_keys_on_a_slow_disk_costs_others_no_record() 
     eventually("every record of theirs arrives", || {
         world.users().is_superset(&users).then_some(())
     });
-    assert_eq!(world.lost(), 0.0);
+    // How much of a flood fits within the time that calls wait depends on the real disk; spool::tests::flood is strict
+    // in virtual time.
+    eventually("every record of the flood arrives or is counted", || {
+        let arrived = world.records_of("burst ");
+        (arrived as f64 + world.lost() == (2 * BURST) as f64).then_some(())
+    });
 }
 
 #[test]

@@ -82,7 +82,8 @@ impl World {
 }
 
 /// A process whose clock is what the file of that name in the folder says.
-fn with_clock(stack: Builder, folder: &Folder) -> Builder {
+/// With a clock that the file `clock` of the folder sets.
+pub(crate) fn with_clock(stack: Builder, folder: &Folder) -> Builder {
     stack
         .env("LD_PRELOAD", faketime().to_string_lossy())
         .env(

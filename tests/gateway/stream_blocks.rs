@@ -129,12 +129,16 @@ fn a_header_can_say_what_metadata_says() {
 }
 
 #[test]
-fn only_the_gateway_says_that_it_replaced_an_answer() {
-    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Monitor-Replaced: stage=pre_call\r\nX_Monitor_Replaced: x\r\n\r\n{}";
+fn only_the_gateway_says_that_it_replaced_an_answer_or_that_a_budget_is_spent() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Monitor-Replaced: stage=pre_call\r\nX_Monitor_Replaced: x\r\n\
+                X-Monitor-Budget: warn;budget=user_day\r\nX_Monitor_Budget: x\r\n\r\n{}";
     let (upstream, backend) = (Upstream::raw(head), Backend::start());
     let stack = sync(&upstream, "").monitor(&backend).start();
     let answer = stack.call(&chat(HELLO));
     assert_eq!(answer.text(), "{}");
-    assert_eq!(answer.head.header("x-monitor-replaced"), None);
-    assert_eq!(answer.head.header("x_monitor_replaced"), None);
+    for name in ["monitor-replaced", "monitor-budget"] {
+        assert_eq!(answer.head.header(&format!("x-{name}")), None);
+        let spelled = format!("x_{}", name.replace('-', "_"));
+        assert_eq!(answer.head.header(&spelled), None);
+    }
 }

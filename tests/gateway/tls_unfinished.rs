@@ -17,11 +17,17 @@ const API: &str = "monitor_api_buffered_bytes";
 /// What an unfinished handshake or record counts for.
 const STEP: f64 = (16 << 10) as f64;
 const FEW: usize = 20;
+const CLIENT_CONNECTIONS: &str = r#"monitor_connections_ended_total{reason="client_connections"}"#;
 
 /// A listener with TLS, and the metric of the memory that its clients take.
 type Guarded = (SocketAddr, &'static str);
 
 fn listeners(identity: &Identity) -> (Stack, [Guarded; 2], Upstream) {
+    listeners_with(identity, "client_bytes: 1MiB")
+}
+
+/// With these limits of one client on both.
+fn listeners_with(identity: &Identity, of_client: &str) -> (Stack, [Guarded; 2], Upstream) {
     let (upstream, folder) = (Upstream::ok(), Folder::new());
     let cert = folder.write("cert.pem", &identity.cert_pem);
     let key = folder.write("key.pem", &identity.key_pem);
@@ -34,9 +40,9 @@ fn listeners(identity: &Identity) -> (Stack, [Guarded; 2], Upstream) {
         let (clear, open, secure, api) = (free_port(), free_port(), free_port(), free_port());
         let yaml = format!(
             "listen:\n  - 127.0.0.1:{clear}\n  - {{address: 127.0.0.1:{secure}, {tls}}}\n\
-             limits: {{client_bytes: 1MiB, header_timeout: 60s}}\n\
+             limits: {{{of_client}, header_timeout: 60s}}\n\
              analysis:\n  listen:\n    - 127.0.0.1:{open}\n    - {{address: 127.0.0.1:{api}, {tls}}}\n  \
-             max_body: 256KiB\n  limits: {{client_bytes: 1MiB}}"
+             max_body: 256KiB\n  limits: {{{of_client}}}"
         );
         let stack = Stack::all_with_printed_key().upstream(&upstream).yaml(&yaml);
         let stack = stack.listening_by_yaml(clear).analysis_by_yaml(open).try_start()?;
@@ -98,6 +104,21 @@ fn unfinished_handshakes_of_one_client_take_a_bounded_part_of_the_memory() {
         drop((few, many));
         held(&stack, metric, 0.0);
         identity.connect(address, &[]);
+    }
+}
+
+#[test]
+fn connections_without_a_handshake_count_for_their_client() {
+    let identity = Identity::new();
+    let (stack, listeners, _upstream) = listeners_with(&identity, "client_connections: 2");
+    let mut closed = 0.0;
+    // As many wait as 64, and on the analysis server as a token may have.
+    for ((address, _), waiting) in listeners.into_iter().zip([64, 16]) {
+        let _silent: Vec<_> = (0..2 + waiting + 3).map(|_| connect(address)).collect();
+        closed += 3.0;
+        eventually("further ones are closed", || {
+            (stack.metric(CLIENT_CONNECTIONS) == closed).then_some(())
+        });
     }
 }
 

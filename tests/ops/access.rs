@@ -365,3 +365,29 @@ fn contract_34_a_level_can_be_set_for_one_module() {
     });
     assert!(!stack.stderr().contains("route=models"));
 }
+
+#[test]
+fn a_line_names_the_entry_of_upstreams_that_was_called() {
+    let (_folder, path) = folder();
+    let (rest, claude) = (Upstream::ok(), Upstream::ok());
+    let url = claude.url();
+    let entry = format!("{{name: anthropic, models: [\"claude-*\"], url: \"{url}\"}}");
+    let logging = logging_to(&path, "").yaml(&format!("upstreams: [{entry}]"));
+    let stack = logging.upstream(&rest).start();
+    let call = Request::chat(HELLO.replace("test-model", "claude-3"));
+    for (call, status) in [
+        (call.clone(), 200),
+        (Request::chat(HELLO), 200),
+        (call.without_key(), 401),
+    ] {
+        assert_eq!(stack.call(&call).status(), status);
+    }
+    let lines = await_lines(&path, 3);
+    let shown: Vec<&Value> = lines.iter().map(|line| &line["upstream"]).collect();
+    assert_eq!(
+        shown,
+        [&Value::from("anthropic"), &Value::Null, &Value::Null]
+    );
+    assert_eq!(lines[0]["model"], "claude-3");
+    assert_eq!((rest.heads(), claude.heads()), (1, 1));
+}

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use support::PATIENCE;
 use support::fault::free_port;
 use support::process::Process;
+use support::snippets;
 use support::stack::Folder;
 
 const START: &str = "cargo run --release";
@@ -25,15 +26,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The blocks of a page in a language, in order.
 fn blocks(page: &str, language: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut blocks = Vec::new();
-    let begin = format!("\n```{language}\n");
-    for part in text.split(&begin).skip(1) {
-        let (block, _) = part.split_once("\n```").expect("an end of the block");
-        blocks.push(block.to_owned());
-    }
-    blocks
+    snippets::blocks(Path::new(env!("CARGO_MANIFEST_DIR")), page, language)
 }
 
 /// Somebody who follows a page in a folder of their own.

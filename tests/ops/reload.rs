@@ -1,6 +1,7 @@
 //! The configuration read again while calls go on (CONTRACT 35).
 
 use crate::crowd::{Crowd, model};
+use std::net::TcpListener;
 use support::eventually;
 use support::line::{order, signal};
 use support::request::{HELLO, Request};
@@ -247,4 +248,25 @@ fn contract_35_a_certificate_changes_without_a_restart() {
     std::fs::write(&cert, "nothing").unwrap();
     assert!(!order(&stack, "reload", "gateway").status.success());
     assert!(trusts(&two));
+}
+
+#[test]
+fn a_hangup_during_the_start_ends_no_process() {
+    // A database that takes connections and answers nothing: the start waits for it, with an open port.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml(&format!(
+            "store: {{host: 127.0.0.1, port: {port}, db: d, user: u, password: p, ssl: false}}"
+        ))
+        .under("(sleep 1; kill -HUP $$; sleep 1; kill -HUP $$) & true")
+        .start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    signal(stack.process.id() as i32, "HUP");
+    let series = "monitor_reloads_total{result=\"ok\"}";
+    eventually("it reloads once it serves", || {
+        (stack.metric(series) == 1.0).then_some(())
+    });
 }

@@ -1,7 +1,9 @@
 //! A full run with distinctive secrets, and a look for every one of them in every output: standard
-//! output and error at level debug, access log, metrics, `/status`, traces, what the service manager is
-//! told, and the bodies of refusals. §2.1, CONTRACT 8, 30, 33; the invariant of `lib.rs`.
+//! output and error at the level that says most, access log, metrics, `/status`, traces, what the service manager is
+//! told, and the bodies of refusals; and for the keys of model servers in all that is kept. §2.1, CONTRACT 8, 30, 33,
+//! 46; the invariant of `lib.rs`.
 
+use crate::secrets_agents;
 use crate::secrets_world::{World, judge, model};
 use serde_json::{Value, json as object};
 use support::bucket::Bucket;
@@ -33,6 +35,7 @@ fn no_secret_of_a_full_run_shows_in_any_output() {
     });
     assert!(world.secrets.count() > 60, "{}", world.secrets.count());
     world.assert_silent(&stack);
+    world.assert_keys_not_kept(&stack, &[]);
 }
 
 fn all_in_one(
@@ -114,6 +117,7 @@ fn calls(world: &World, stack: &Stack, application: &str) {
             400
         );
         files(world, stack);
+        secrets_agents::calls(world, stack, None);
     }
 }
 
@@ -290,6 +294,9 @@ fn no_secret_shows_where_the_backend_fails_or_refuses() {
             world.secrets.call(&call, stack.gateway_addr);
         }
     }
+    for application in ["57100000-0000-4000-8000-000000000009", "none"] {
+        secrets_agents::calls(&world, &stack, Some(application));
+    }
     eventually("a dead letter", || {
         (stack.metric("monitor_spool_dead_letters") > 0.0).then_some(())
     });
@@ -300,12 +307,15 @@ fn no_secret_shows_where_the_backend_fails_or_refuses() {
         (!world.collector.seen().requests.is_empty()).then_some(())
     });
     world.assert_silent(&stack);
+    let sent = backend.seen().requests;
+    assert!(!sent.is_empty());
+    world.assert_keys_not_kept(&stack, &sent);
 }
 
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn the_databases_password_shows_nowhere_whether_it_is_right_or_wrong() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let world = World::new();
     let port = database.port;

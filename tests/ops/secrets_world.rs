@@ -1,6 +1,7 @@
 //! The world of the test that looks for secrets: one process with every output on, and a model and a
-//! judge that fail in many ways.
+//! judge that fail in many ways. Calls of agents are in [`crate::secrets_agents`].
 
+use crate::secrets_agents as agents;
 use serde_json::{Value, json as object};
 use std::io::Write;
 use std::os::unix::net::UnixDatagram;
@@ -56,7 +57,7 @@ impl World {
             .folder(&self.folder)
             .env("NOTIFY_SOCKET", self.folder.path().join("notify").display().to_string())
             .yaml(&format!(
-                "log: {{level: debug, access: {{to: file, file: \"{log}\"}}}}\n\
+                "log: {{level: trace, access: {{to: file, file: \"{log}\"}}}}\n\
                  trace: {{endpoint: \"{collector}\", ratio: 1, interval: 10ms, authorization: 'Bearer {authorization}'}}"
             ))
     }
@@ -82,7 +83,7 @@ impl World {
             .header("X-Monitor-Api-Key", key)
             .header(
                 "Authorization",
-                &format!("Bearer {}", self.secrets.make("upstream key")),
+                &format!("Bearer {}", self.secrets.make_passing("upstream key")),
             )
             .header("X-User-Id", &user)
             .header("X-Session-Id", &session)
@@ -178,9 +179,13 @@ pub(crate) fn model(secrets: &Arc<Secrets>) -> Upstream {
         let text = String::from_utf8_lossy(&request.body).into_owned();
         let answer = object!({"id": "c", "model": "m", "choices": [
             {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}]});
+        let is_chat = request.head.target().contains("chat");
         match text {
             _ if text.contains("fail") => response(500, "", b"out of order"),
             _ if text.contains("nonsense") => b"HTTP/1.1 oops\r\n\r\n".to_vec(),
+            // What it was sent, as providers quote a key that they do not know.
+            _ if text.contains("quote") => response(401, "", &request.head.raw),
+            _ if !is_chat => agents::answer(request.head.target(), &text, &said),
             _ if text.contains("stream") => sse(&[&delta(0, &said)]),
             _ => json(200, &answer.to_string()),
         }

@@ -72,6 +72,25 @@ fn dashboards_and_alerts_ask_for_labels_and_values_that_there_are() {
 }
 
 #[test]
+fn panels_of_monitored_calls_show_every_monitored_route() {
+    let routes = names(
+        r"(?m)^ +label: RouteLabel::(\w+),",
+        &read("src/gateway/route.rs"),
+    );
+    let routes: BTreeSet<String> = routes.iter().map(|name| name.to_lowercase()).collect();
+    assert!(routes.contains("chat"), "{routes:?}");
+    let asked = names(
+        r#"route=~\\"([a-z|]+)\\""#,
+        &read("conf/grafana/monitor.json"),
+    );
+    assert!(!asked.is_empty());
+    for list in asked {
+        let shown: BTreeSet<String> = list.split('|').map(str::to_owned).collect();
+        assert_eq!(shown, routes);
+    }
+}
+
+#[test]
 fn docs_metrics_explains_panels_that_there_are() {
     let page = read("docs/metrics.md");
     let (_, table) = page.split_once("| Panel | Should be |").unwrap();

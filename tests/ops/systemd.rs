@@ -2,6 +2,7 @@
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 use support::PATIENCE;
 use support::line::{Line, await_end, order};
@@ -277,4 +278,17 @@ fn the_units_commands_are_understood() {
             assert!(out.status.success(), "{line}");
         }
     }
+}
+
+#[test]
+fn a_service_that_the_watchdog_ends_leaves_no_core_file() {
+    // systemd sends SIGABRT.
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let mut stack = stack.under("ulimit -S -c unlimited || true").start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    stack.process.signal("ABRT");
+    let (status, _) = stack.process.await_exit();
+    assert_eq!(status.signal(), Some(6));
+    assert!(!status.core_dumped());
 }

@@ -377,6 +377,8 @@ fn secrets_in_clear_text_off_this_machine_are_said_once_for_each_target_and_star
         let said = format!("{setting} is http and not on this machine");
         assert_eq!(stack.stderr().matches(&said).count(), 1, "{target}");
     }
+    let keys = "upstream.url is http and not on this machine: the clients' Authorization and x-api-key and";
+    assert!(stack.stderr().contains(keys), "{}", stack.stderr());
     assert!(order(&stack, "reload", "gateway").status.success());
     assert_eq!(counted("monitor"), 2.0);
     let policies = "store: {host: database.example, db: monitor, user: monitor, ssl: false}";

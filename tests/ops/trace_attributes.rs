@@ -2,13 +2,13 @@
 
 use super::traces::{attribute, await_spans, collector, gateway, of_kind};
 use serde_json::Value;
-use support::request::{HELLO, Request};
+use support::request::{EMBEDDINGS, HELLO, Request};
 use support::stack::Folder;
 use support::tls;
 use support::upstream::{DONE, Upstream};
 
 /// The values of an attribute that is a list of texts.
-fn texts(span: &Value, name: &str) -> Vec<String> {
+pub(crate) fn texts(span: &Value, name: &str) -> Vec<String> {
     let values = attribute(span, name)["values"].as_array().cloned();
     let texts = values.unwrap_or_default().into_iter();
     texts
@@ -110,4 +110,38 @@ fn the_scheme_of_a_call_over_tls_is_https() {
     assert_eq!(connection.response().status(), 200);
     let spans = await_spans(&collector, 2);
     assert_eq!(*attribute(of_kind(&spans, 2), "url.scheme"), "https");
+}
+
+#[test]
+fn completions_and_embeddings_are_operations_of_their_own() {
+    for (path, body, name, operation) in [
+        (
+            "/v1/completions",
+            r#"{"model":"m","prompt":"s3cret"}"#,
+            "text_completion m",
+            "text_completion",
+        ),
+        // Nobody reads the model of a body that passes.
+        (
+            EMBEDDINGS,
+            r#"{"model":"m","input":"s3cret"}"#,
+            "embeddings",
+            "embeddings",
+        ),
+    ] {
+        let (upstream, collector) = (Upstream::json(200, "{}"), collector());
+        let stack = gateway(&upstream, &collector, ", ratio: 1").start();
+        assert_eq!(stack.call(&Request::post(path, body)).status(), 200);
+        let spans = await_spans(&collector, 2);
+        let (server, client) = (of_kind(&spans, 2), of_kind(&spans, 3));
+        assert_eq!(server["name"], format!("POST {path}"));
+        assert_eq!(client["name"], name);
+        for (attribute_name, value) in [
+            ("gen_ai.operation.name", operation),
+            ("gen_ai.provider.name", "openai"),
+        ] {
+            assert_eq!(attribute(client, attribute_name), value, "{client}");
+        }
+        assert!(!Value::from(spans).to_string().contains("s3cret"));
+    }
 }

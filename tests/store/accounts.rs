@@ -71,6 +71,17 @@ pub(crate) async fn accounts_come_by_name(bed: &Bed) {
     assert!(names(Some("c")).await.is_empty());
 }
 
+pub(crate) async fn an_account_may_have_every_role(bed: &Bed) {
+    for role in Role::ALL {
+        let new = Account {
+            role,
+            ..account(role.as_str())
+        };
+        assert!(bed.store.add_account(new.clone(), None).await.unwrap());
+        assert!(bed.store.account(new.id).await.unwrap() == Some(new));
+    }
+}
+
 pub(crate) async fn an_accounts_change_leaves_what_it_does_not_name(bed: &Bed) {
     let account = added(bed, "ann").await;
     let change = |change| bed.store.change_account(account.id, change, None);

@@ -1,7 +1,7 @@
 //! The migration that introduced traffic per hour counts the records that were stored before it, in every
 //! engine alike. What is counted later is tested by the contract.
 
-use monitor_model::{ApplicationId, PATTERN_NAMES, TypeCount};
+use monitor_model::{ApplicationId, TypeCount, is_pattern_name};
 use monitor_store::{
     HourTraffic, OTHER_FINDS, PostgresStore, SqliteStore, Store, StoreEngine as _,
 };
@@ -130,7 +130,7 @@ fn types(records: &[&Kept], application: Option<Uuid>, span: (i64, i64)) -> Vec<
         .filter(|one| one.is_of(application) && within(one))
     {
         for (kind, count) in &one.types {
-            let is_own = !PATTERN_NAMES.contains(kind);
+            let is_own = !is_pattern_name(kind);
             let kind = if application.is_none() && is_own {
                 OTHER_FINDS
             } else {
@@ -284,7 +284,7 @@ fn fill(database: &Database, all: &[Kept]) {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_postgresql_database_counts_the_hours_of_the_records_that_it_held_before() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let (database, all) = (server.empty_database(), records());
     database.execute(
         "CREATE TABLE schema_version (version bigint PRIMARY KEY,

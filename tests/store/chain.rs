@@ -282,6 +282,7 @@ pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
         days: None,
         rows: Some(6),
         bytes: None,
+        cost_days: None,
     };
     let gone = bed.store.enforce_retention(None, limits, MORNING_MS).await;
     assert_eq!(gone.complete().unwrap().records(), 14);

@@ -34,6 +34,18 @@ macro_rules! store_contract {
             statistics: pages_follow_each_other_without_a_gap
             statistics: names_without_end_are_counted_as_one_kind
             statistics: a_span_and_an_application_narrow_them
+            costs: a_records_cost_comes_back_as_it_went_in
+            costs: sums_are_exact_and_unpriced_calls_stand_apart
+            costs: a_sum_may_be_larger_than_any_record
+            costs: a_sum_beyond_a_column_is_no_error
+            costs: groups_and_conditions_narrow_the_sums
+            costs: a_call_counts_under_the_names_that_its_sums_have
+            costs: a_repeated_record_is_counted_once
+            costs: an_erased_user_leaves_the_sums_without_a_name
+            costs: sums_outlive_records_and_those_of_users_end
+            costs: a_run_deletes_old_sums_in_steps_until_none_is_left
+            spending: the_last_minutes_are_summed_up_from_their_records
+            spending: of_many_users_only_those_who_have_spent_most_leave_the_store
             retention: by_days_the_oldest_go_and_the_border_stays
             retention: by_rows_the_newest_stay
             retention: by_bytes_the_newest_stay
@@ -73,15 +85,22 @@ macro_rules! store_contract {
             audited: the_line_of_an_erasure_names_the_tombstone_in_force
             accounts: an_account_comes_back_by_name_and_identifier
             accounts: accounts_come_by_name
+            accounts: an_account_may_have_every_role
             accounts: an_accounts_change_leaves_what_it_does_not_name
             accounts: a_link_is_taken_once_and_in_time
             accounts: a_password_and_disabling_end_the_links
             accounts: a_password_that_was_replaced_begins_no_sign_in
             accounts: sign_ins_begin_are_seen_and_end
             accounts: an_account_goes_with_its_application
+            fleet: the_latest_report_of_each_gateway_is_there_for_all
+            fleet: wrong_passwords_are_counted_by_all_together
+            fleet: of_attempts_at_once_no_more_are_let_through_than_may
+            fleet: wrong_passwords_are_forgotten_by_age_and_number
+            fleet: a_state_is_taken_once_by_all_together
             policies: one_is_set_replaced_and_taken_away
             policies: every_change_counts
             policies: every_word_of_a_policy_can_be_stored
+            policies: states_of_budgets_are_published_again_and_again
             policies: the_program_and_the_store_agree_on_what_a_policy_is
             attachments: files_come_back_as_they_were_attached
             attachments: one_file_of_one_record_is_one_link

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use monitor_store::{PostgresStore, Store};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use support::bed::Database;
 use support::postgres::{self, Postgres};
 
@@ -29,16 +29,9 @@ impl Database for OnServer {
 }
 
 fn a_database() -> OnServer {
-    static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
-    let mut shared = SHARED.lock().unwrap_or_else(|broken| broken.into_inner());
-    let server = match shared.upgrade() {
-        Some(server) => server,
-        None => Arc::new(Postgres::start()),
-    };
-    *shared = Arc::downgrade(&server);
-    drop(shared);
+    let server = Postgres::shared();
     OnServer {
-        database: server.empty_database(),
+        database: server.database(),
         _server: server,
     }
 }

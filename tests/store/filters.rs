@@ -1,7 +1,7 @@
 //! Every condition of a list, alone and in pairs, compared with the same condition in Rust.
 
-use monitor_model::{ApplicationId, RecordId, Stage};
-use monitor_store::{NewRecord, RecordFilter, VerdictFilter};
+use monitor_model::{ApplicationId, CheckedPart, RecordId, Stage};
+use monitor_store::{NewRecord, RecordFilter, ToolFilter, VerdictFilter};
 use serde_json::json;
 use std::collections::HashSet;
 use support::bed::{Bed, MORNING_MS, everything, found};
@@ -42,7 +42,10 @@ fn verdicts() -> Vec<Condition> {
     };
     vec![
         verdict(VerdictFilter::Flagged, flagged),
-        verdict(VerdictFilter::Clean, |record| !flagged(record)),
+        verdict(VerdictFilter::Clean, |record| {
+            !flagged(record) && !record.unchecked
+        }),
+        verdict(VerdictFilter::Unchecked, |record| record.unchecked),
         verdict(VerdictFilter::Guardrails, |record| {
             record.answer.guardrails.flagged
         }),
@@ -100,9 +103,38 @@ fn names() -> Vec<Condition> {
     conditions
 }
 
+fn tools() -> Vec<Condition> {
+    let mut conditions = vec![condition(
+        "tools",
+        |filter| filter.tools = Some(ToolFilter::Any),
+        |record| !record.tool_parts.parts.is_empty(),
+    )];
+    for name in ["Bash", "чтение\0", "nothing"] {
+        conditions.push(condition(
+            "tools",
+            move |filter| filter.tools = Some(ToolFilter::Named(name.to_owned())),
+            move |record| {
+                let mut parts = record.tool_parts.parts.iter();
+                parts.any(|part| part.name == name)
+            },
+        ));
+    }
+    // A type in a part finds the record like one in its text.
+    conditions.push(condition(
+        "kind",
+        |filter| filter.kind = Some("SNILS".to_owned()),
+        |record| {
+            let mut parts = record.tool_parts.parts.iter();
+            parts.any(|part| part.types.iter().any(|kind| kind == "SNILS"))
+        },
+    ));
+    conditions
+}
+
 fn conditions(applications: [ApplicationId; 2]) -> Vec<Condition> {
     let mut conditions = verdicts();
     conditions.extend(names());
+    conditions.extend(tools());
     for id in applications {
         conditions.push(condition(
             "application_id",
@@ -148,10 +180,25 @@ fn nth(bed: &Bed, other: ApplicationId, number: i64) -> NewRecord {
         [Some("u0"), Some("u%"), Some("u1"), None][(number * 3 % 4) as usize].map(str::to_owned);
     record.session_id = (number % 3 > 0).then(|| format!("s{}", number % 3));
     record.blocked = number % 5 == 0;
+    record.unchecked = number % 11 < 3;
     if number % 7 == 0 {
         record
             .additional_parameters
             .insert("error".to_owned(), json!({"code": 502}));
+    }
+    for name in ["Bash", "Bash", "чтение\0"]
+        .iter()
+        .take((number % 4) as usize)
+    {
+        record.tool_parts.parts.push(CheckedPart {
+            name: (*name).to_owned(),
+            types: if bit(2) {
+                vec!["SNILS".to_owned()]
+            } else {
+                Vec::new()
+            },
+            ..CheckedPart::default()
+        });
     }
     let answer = &mut record.answer;
     answer.guardrails.flagged = bit(1);

@@ -17,7 +17,7 @@ use uuid::Uuid;
 const HOUR: i64 = MORNING_MS / 3_600_000;
 
 /// The migrations of a database before this one, in their order.
-fn before(store: &str, last: &str) -> Vec<String> {
+pub(crate) fn before(store: &str, last: &str) -> Vec<String> {
     let folder = format!(
         "{}/crates/store/src/{store}/migrations",
         env!("CARGO_MANIFEST_DIR")
@@ -57,7 +57,7 @@ fn rows(uuid: impl Fn(u8) -> String, [record, traffic]: [&str; 2]) -> String {
     [gateways.concat(), records.concat(), finds.concat()].concat()
 }
 
-fn migrate_before(database: &Database, last: &str) {
+pub(crate) fn migrate_before(database: &Database, last: &str) {
     database.execute("CREATE TABLE schema_version (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())");
     for (version, sql) in (1..).zip(&before("postgres", last)) {
         database.execute(sql);
@@ -94,7 +94,9 @@ async fn assert_looked_up(store: &dyn Store) {
         created_at_ms: MORNING_MS + 9_000,
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
+        unchecked: false,
         message: None,
         additional_parameters: Map::new(),
         chain: Some(ChainEntry {
@@ -104,6 +106,7 @@ async fn assert_looked_up(store: &dyn Store) {
             link: ChainHash::default(),
             after: None,
         }),
+        cost: None,
         answer,
     };
     store.insert(record).await.unwrap();
@@ -151,7 +154,7 @@ async fn a_file_of_the_schema_before_has_its_lookups() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_postgresql_database_of_the_schema_before_has_its_lookups() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = tokio::task::block_in_place(|| server.empty_database());
     let record = "INSERT INTO records (seq, id, application_id, stage, created_at_ms, status, flagged,
             flagged_guardrails, flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete,
@@ -177,7 +180,7 @@ async fn a_postgresql_database_of_the_schema_before_has_its_lookups() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn of_two_identities_of_an_issuer_that_share_an_account_none_stays() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = tokio::task::block_in_place(|| server.empty_database());
     tokio::task::block_in_place(|| {
         migrate_before(&database, "0011");

@@ -2,7 +2,8 @@
 //! gateway's policies.
 
 use monitor_model::{
-    AppMode, ApplicationId, BlockDetails, OnBackendFailure, Policy, ScanRole, StreamInSync,
+    AppMode, ApplicationId, BlockDetails, Budget, BudgetState, CountedBudgets, Embeddings,
+    OnBackendFailure, Policy, ScanRole, StreamInSync,
 };
 use monitor_store::{Changed, StoreError};
 use support::bed::Bed;
@@ -82,6 +83,11 @@ pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
             .map(|word| with(sync(), |policy| policy.block_details = *word)),
     );
     every.extend(
+        Embeddings::ALL
+            .iter()
+            .map(|word| with(sync(), |policy| policy.embeddings = *word)),
+    );
+    every.extend(
         ScanRole::ALL
             .iter()
             .map(|word| with(sync(), |policy| policy.scan_roles = vec![*word])),
@@ -89,6 +95,10 @@ pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
     every.push(with(sync(), |policy| {
         policy.scan_roles = ScanRole::ALL.to_vec()
     }));
+    every.extend(
+        [true, false].map(|checks| with(sync(), |policy| policy.check_tool_arguments = checks)),
+    );
+    every.extend(budgets().map(|budgets| with(sync(), |policy| policy.budgets = budgets)));
     for (version, policy) in (1_i64..).zip(every) {
         let set = bed
             .store
@@ -103,6 +113,50 @@ pub(crate) async fn every_word_of_a_policy_can_be_stored(bed: &Bed) {
         );
         assert_eq!(bed.store.policies().await.unwrap()[0].policy, Ok(policy));
     }
+}
+
+/// Budgets of every kind, as many as a policy may have.
+fn budgets() -> impl Iterator<Item = Vec<Budget>> {
+    let budget = |per: &str, window: &str, amount: &str| {
+        format!(r#"{{"per":"{per}","window":"{window}","action":"stop",{amount}}}"#)
+    };
+    let kinds = ["application", "user"].map(|per| {
+        ["minute", "day", "month"].map(|window| {
+            [r#""tokens":7"#, r#""cost":"0.000000000001""#]
+                .map(|amount| budget(per, window, amount))
+        })
+    });
+    let kinds = kinds.into_iter().flatten().flatten().collect::<Vec<_>>();
+    let lists = kinds.chunks(8).map(|kinds| kinds.join(","));
+    let read =
+        |list: String| policy(&format!(r#"{{"app_mode":"async","budgets":[{list}]}}"#)).budgets;
+    lists.map(read).collect::<Vec<_>>().into_iter()
+}
+
+pub(crate) async fn states_of_budgets_are_published_again_and_again(bed: &Bed) {
+    let (store, id) = (&bed.store, bed.application);
+    let states: Vec<_> = budgets()
+        .flatten()
+        .map(|budget| BudgetState {
+            budget,
+            until_ms: i64::MAX,
+            spent: vec![String::new(), "'модель\0 \u{10FFFF}\\N".to_owned()],
+            warned: vec![],
+        })
+        .collect();
+    let counted = |counted_ms, states: &[BudgetState]| CountedBudgets {
+        counted_ms,
+        states: states.to_vec(),
+    };
+    // One of them was removed meanwhile.
+    let gone = ApplicationId::random();
+    for states in [&states[..], &states[..1], &[], &[]] {
+        for counted_ms in [7, 7, 8] {
+            let both = [gone, id].map(|id| (id, counted(counted_ms, states)));
+            store.publish_budgets(&both).await.unwrap();
+        }
+    }
+    store.publish_budgets(&[]).await.unwrap();
 }
 
 fn with(mut policy: Policy, change: impl FnOnce(&mut Policy)) -> Policy {

@@ -1,8 +1,8 @@
 //! Records in and out, one by one and by page (CONTRACT 5 and 23).
 
 use monitor_model::{
-    ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
-    Warning, WarningCode,
+    ApplicationId, CategoryScore, CheckedPart, CheckedParts, Entity, LowScore, PolicyRuling,
+    RecordId, Severity, Stage, Status, Timings, Warning, WarningCode,
 };
 use monitor_store::{
     NewRecord, RecordFilter, SessionFilter, SessionPage, StoreError, StoredRecord,
@@ -18,7 +18,20 @@ fn full(bed: &Bed) -> NewRecord {
     record.user_id = Some("user".to_owned());
     record.session_id = Some("session".to_owned());
     record.rules_version = Some(7);
+    record.tool_parts = CheckedParts {
+        parts: vec![CheckedPart {
+            call_id: "call \0".to_owned(),
+            name: "find".to_owned(),
+            text: Some("{\"to\":\"анна\"}\0".to_owned()),
+            is_cut: true,
+            types: vec!["EMAILS".to_owned()],
+            guardrails: vec!["jailbreak".to_owned()],
+            ..CheckedPart::default()
+        }],
+        omitted: 2,
+    };
     record.blocked = true;
+    record.unchecked = true;
     record.message = Some("call +7 912 345 67 89".into());
     record.additional_parameters = serde_json::from_value(json!({
         "request_id": "exchange", "error": {"code": 502}, "incomplete": true, "own": [1, null, "x"]
@@ -38,6 +51,11 @@ fn full(bed: &Bed) -> NewRecord {
         flagged: true,
         threshold: Some(0.5),
         reason: "model".to_owned(),
+    }];
+    answer.guardrails.low_scores = vec![LowScore {
+        name: "hate".to_owned(),
+        score: 0.0123,
+        threshold: 0.5,
     }];
     answer.custom_policy.flagged = true;
     answer.custom_policy.policies = vec![PolicyRuling {
@@ -77,6 +95,7 @@ pub(crate) async fn a_record_comes_back_as_it_went_in(bed: &Bed) {
     assert_eq!(stored.message.as_deref(), record.message.as_deref());
     assert_eq!(stored.additional_parameters, record.additional_parameters);
     assert_eq!(stored.inline_rules, None);
+    assert_eq!(stored.tool_parts, record.tool_parts);
     let summary = stored.summary;
     assert_eq!(
         (summary.id, summary.application_id, summary.stage),
@@ -92,7 +111,7 @@ pub(crate) async fn a_record_comes_back_as_it_went_in(bed: &Bed) {
     );
     assert!(summary.flagged_guardrails && summary.flagged_custom_policy);
     assert!(summary.flagged_dataclean && summary.blocked);
-    assert!(summary.failed && summary.incomplete);
+    assert!(summary.failed && summary.incomplete && summary.unchecked);
     assert_eq!(
         (summary.token_count, summary.severity, summary.total_us),
         (12, Some(Severity::High), 9)

@@ -8,6 +8,7 @@ const NONE: RetentionLimits = RetentionLimits {
     days: None,
     rows: None,
     bytes: None,
+    cost_days: None,
 };
 
 async fn enforce(bed: &Bed, application: Option<ApplicationId>, limits: RetentionLimits) -> u64 {

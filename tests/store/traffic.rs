@@ -28,6 +28,7 @@ pub(crate) async fn hours_are_counted_for_each_application_and_for_all(bed: &Bed
     let mut two = at(bed, MORNING_MS + 1);
     two.application_id = other;
     two.stage = Stage::PostCall;
+    two.unchecked = true;
     two.additional_parameters
         .insert("error".to_owned(), json!({"code": 502}));
     two.answer.tokens.count = 7;
@@ -47,6 +48,7 @@ pub(crate) async fn hours_are_counted_for_each_application_and_for_all(bed: &Bed
         flagged_dataclean: 1,
         blocked: 1,
         failed: 1,
+        unchecked: 1,
         tokens: 12,
         total_us: 80,
         max_us: 50,

@@ -2,11 +2,11 @@
 //! error, or nothing at all.
 
 pub use super::received::{Attached, Call};
-use super::received::{BATCH, attached, call, calls, calls_of, is_call};
+use super::received::{BATCH, attached, call, calls, calls_of, is_call, is_question};
 use super::server::{Server, Wrap};
 use super::upstream::{clear, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What it does with a call once it is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Backend {
                 match manner {
                     Manner::Answers => {
                         peer.note_accepted(request);
-                        peer.send(json(200, VERDICT));
+                        peer.send(answer(VERDICT));
                     }
                     Manner::Refuses(status) => peer.send(json(status, REFUSAL)),
                     Manner::Hangs => {
@@ -84,8 +84,12 @@ impl Backend {
                     peer.send(json(200, "{}"));
                     continue;
                 }
-                let answer = judge(&call(&request));
-                peer.send(answer);
+                if is_question(&request) {
+                    peer.send(answer(""));
+                    continue;
+                }
+                let judged = judge(&call(&request));
+                peer.send(judged);
             }
         };
         Self {
@@ -101,6 +105,10 @@ impl Backend {
         let recovered = well.clone();
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {
+                if is_question(&request) {
+                    peer.send(answer(""));
+                    continue;
+                }
                 let call = call(&request);
                 if call.is_pre() && !recovered.load(Ordering::Relaxed) {
                     peer.closed_within(super::PATIENCE * 4);
@@ -119,8 +127,45 @@ impl Backend {
         }
     }
 
+    /// A backend that does not tell what it takes: it answers the question with this status, or not at all. It flags every
+    /// message that contains `word`.
+    pub fn not_telling(status: Option<u16>, word: &'static str) -> Self {
+        Self::telling_after(usize::MAX, status, word)
+    }
+
+    /// The same until it has been asked so many times in vain.
+    pub fn telling_after(most: usize, status: Option<u16>, word: &'static str) -> Self {
+        let asked = AtomicUsize::new(0);
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                if is_question(&request) {
+                    if asked.fetch_add(1, Ordering::Relaxed) >= most {
+                        peer.send(answer(""));
+                        continue;
+                    }
+                    let Some(status) = status else {
+                        peer.closed_within(super::PATIENCE * 4);
+                        return;
+                    };
+                    peer.send(json(status, REFUSAL));
+                    continue;
+                }
+                peer.send(match call(&request).message().contains(word) {
+                    true => verdict(&["guardrails"]),
+                    false if asked.load(Ordering::Relaxed) > most => answer(VERDICT),
+                    false => json(200, VERDICT),
+                });
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+            well: Arc::default(),
+            scheme: "http",
+        }
+    }
+
     /// A backend that takes batches while `offers` says so and gives each record the status that the
-    /// test says.
+    /// test says. As that of the last release, it does not offer to take calls of tools and their results.
     pub fn batching(
         offers: &Arc<AtomicBool>,
         status: impl Fn(&Call) -> u16 + Send + Sync + 'static,
@@ -159,7 +204,7 @@ impl Backend {
     pub fn answering_files(
         status: impl Fn(usize, &Attached) -> u16 + Send + Sync + 'static,
     ) -> Self {
-        let before = std::sync::atomic::AtomicUsize::new(0);
+        let before = AtomicUsize::new(0);
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {
                 let status = match is_call(&request) {
@@ -202,6 +247,12 @@ impl Backend {
     /// Every call so far, in order of arrival.
     pub fn calls(&self) -> Vec<Call> {
         calls_of(&self.server.ledger.now().requests)
+    }
+
+    /// How often it was asked what it takes.
+    pub fn questions(&self) -> usize {
+        let seen = self.server.ledger.now().requests;
+        seen.iter().filter(|request| is_question(request)).count()
     }
 
     /// Forgets every call so far.
@@ -261,6 +312,12 @@ impl Backend {
     }
 }
 
+/// Says that calls of tools and their results are taken.
+fn answer(body: &str) -> Vec<u8> {
+    let headers = "Content-Type: application/json\r\nX-Monitor-Tools: 1\r\n";
+    super::upstream::response(200, headers, body.as_bytes())
+}
+
 fn line(status: u16) -> String {
     let body = if status == 200 { VERDICT } else { REFUSAL };
     format!("{{\"status\":{status},\"body\":{body}}}\n")
@@ -288,7 +345,7 @@ pub fn verdict(flagged: &[&str]) -> Vec<u8> {
             "flagged": flag("dataclean"), "cleaned_text": "s3cret [EMAILS]", "types": types,
         },
     });
-    json(200, &verdict.to_string())
+    answer(&verdict.to_string())
 }
 
 /// The record's id in every verdict.

@@ -69,10 +69,13 @@ impl Bed {
             created_at_ms: MORNING_MS,
             rules_version: Some(1),
             inline_rules: None,
+            tool_parts: monitor_model::CheckedParts::default(),
             blocked: false,
+            unchecked: false,
             message: None,
             additional_parameters: Map::new(),
             chain: None,
+            cost: None,
             answer: answer(),
         }
     }

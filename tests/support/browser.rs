@@ -204,6 +204,14 @@ impl Browser {
         }
     }
 
+    /// The same of the next page, which has loaded then: its scripts answer to clicks.
+    #[track_caller]
+    pub fn wait_for_page(&mut self, expression: &str) {
+        self.wait_for(&format!(
+            "document.readyState === 'complete' && {expression}"
+        ));
+    }
+
     /// Types into a field, in place of what stands there.
     #[track_caller]
     pub fn fill(&mut self, selector: &str, text: &str) {

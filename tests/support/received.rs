@@ -103,6 +103,11 @@ pub(crate) fn attached(request: &Received) -> Attached {
     }
 }
 
+/// Whether it is a batch without lines, which asks what the backend takes and whom it knows.
+pub(crate) fn is_question(request: &Received) -> bool {
+    request.head.target() == BATCH && request.body.is_empty()
+}
+
 pub(crate) fn is_call(request: &Received) -> bool {
     !request.head.target().ends_with("/attach_files")
 }

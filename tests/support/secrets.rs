@@ -13,7 +13,14 @@ use std::sync::{Mutex, MutexGuard};
 /// Shorter ones are words that occur anyway.
 const SHORTEST: usize = 8;
 /// Headers whose value is a secret.
-const HEADERS: [&str; 3] = ["authorization", "x-monitor-api-key", "cookie"];
+const HEADERS: [&str; 6] = [
+    "authorization",
+    "x-monitor-api-key",
+    "x-api-key",
+    "chatgpt-account-id",
+    "x-codex-turn-metadata",
+    "cookie",
+];
 /// Members of JSON and fields of forms whose value is one.
 const NAMES: &str = r"token|value|secret|password|again|content|message|input|api_key|first_token|authorization|email";
 
@@ -21,6 +28,8 @@ const NAMES: &str = r"token|value|secret|password|again|content|message|input|ap
 #[derive(Default)]
 pub struct Secrets {
     known: Mutex<BTreeMap<String, String>>,
+    /// Those that are not even kept: what is a model server's alone.
+    passing: Mutex<Vec<String>>,
     /// Bodies of answers that refused something.
     refusals: Mutex<String>,
 }
@@ -31,6 +40,13 @@ impl Secrets {
         let id = uuid::Uuid::new_v4().simple().to_string();
         let value = format!("s3cret-{}-{id}", what.replace(' ', "-"));
         self.learn(&value, what);
+        value
+    }
+
+    /// A new one that passes to the model server, and that no record keeps.
+    pub fn make_passing(&self, what: &str) -> String {
+        let value = self.make(what);
+        self.passing.lock().unwrap().push(value.clone());
         value
     }
 
@@ -145,6 +161,20 @@ impl Secrets {
                 let line = at.map(|at| line_at(text, at).replace(secret.as_str(), "<SECRET>"));
                 assert!(line.is_none(), "a secret of {from} in {name}: {line:?}");
             }
+        }
+    }
+
+    /// Asserts that nothing which is kept of calls, by its name, has what passes to the model server.
+    #[track_caller]
+    pub fn assert_not_kept(&self, kept: &[(String, Vec<u8>)]) {
+        let passing = self.passing.lock().unwrap().clone();
+        assert!(!passing.is_empty());
+        for (name, bytes) in kept {
+            let found = passing
+                .iter()
+                .find(|secret| super::contains(bytes, secret.as_bytes()));
+            let of = found.and_then(|secret| self.known().get(secret).cloned());
+            assert!(found.is_none(), "a secret of {of:?} in {name}");
         }
     }
 

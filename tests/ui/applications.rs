@@ -44,10 +44,11 @@ fn an_application_is_made_and_a_custom_pattern_is_seen_to_work_before_it_is_save
     assert!(result.contains("Order [ORDER] to [EMAILS]"), "{result}");
     assert!(result.contains("would be blocked"), "{result}");
     browser.click(".savebar button");
-    browser.wait_for("location.search === '?saved'");
+    browser.wait_for_page("location.search === '?saved'");
     let id = opened(&mut browser);
     let stored = stored(&stack, &id);
     assert_eq!(stored["policy"]["app_mode"], "sync");
+    assert_eq!(stored["rules"]["pre"]["guardrails"], json!({}));
     let patterns = stored["rules"]["pre"]["dataclean"]["patterns"]
         .as_array()
         .unwrap()
@@ -93,7 +94,7 @@ fn contract_38_a_category_is_switched_off_and_its_slider_says_what_a_threshold_c
     let shown = "getComputedStyle(document.querySelector('#prompts .category:has([value=hate]) .threshold')).display";
     assert_eq!(browser.value(shown), "none");
     browser.click(".savebar button");
-    browser.wait_for("location.search === '?saved'");
+    browser.wait_for_page("location.search === '?saved'");
     let rules = stored(&stack, &id)["rules"]["pre"]["guardrails"].clone();
     assert_eq!(
         rules,
@@ -129,7 +130,7 @@ fn contract_16_a_policy_of_the_configuration_file_is_shown_and_everything_else_c
     browser.fill("[name=name]", "renamed");
     browser.click("[name=keep_original]");
     browser.click(".savebar button");
-    browser.wait_for("location.search === '?saved'");
+    browser.wait_for_page("location.search === '?saved'");
     let application = stored(&stack, id);
     assert_eq!(application["name"], "renamed");
     assert_eq!(application["rules"]["keep_original"], true);
@@ -182,6 +183,8 @@ fn section_2_8_the_judge_is_asked_about_custom_policies_when_somebody_wants_to_k
     let stack = Stack::all().yaml(&judge.yaml("")).start();
     let mut browser = administrators_browser(&stack);
     browser.open(&format!("/ui/applications/{}", stack.application_id()));
+    let form = browser.text("#prompts");
+    assert!(!form.contains("No judge is configured"), "{form}");
     browser.click("[name=mode][value=sync]");
     browser.fill("[name=phrase]", "No.");
     browser.fill("[name='pre.policy.name']", "no loans");
@@ -314,7 +317,7 @@ fn a_version_is_compared_and_restored() {
     browser.click("[name=mode][value=sync]");
     browser.fill("[name=phrase]", "Never.");
     browser.click(".savebar button");
-    browser.wait_for("location.search === '?saved'");
+    browser.wait_for_page("location.search === '?saved'");
     browser.open(&format!("/ui/applications/{id}/versions"));
     let page = browser.text("main");
     assert!(

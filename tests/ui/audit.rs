@@ -70,6 +70,73 @@ fn a_failed_sign_in_is_a_line_and_what_was_typed_as_a_name_is_not() {
 }
 
 #[test]
+fn a_check_that_is_switched_off_is_said_in_words_in_versions_and_audit_log() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = stack.application_id();
+    let form = |version, dataclean: &'static [(&'static str, &'static str)]| {
+        let common = [
+            ("name", "default"),
+            ("version", version),
+            ("mode", "async"),
+            ("stream_in_sync", "off"),
+            ("on_backend_failure", "open"),
+            ("scan_roles", "last_user"),
+            ("block.dataclean", "on"),
+            ("post.dataclean", "on"),
+            ("post.clean_type", "MASKING"),
+            ("post.mask_style", "label"),
+            ("pre.encoding", "o200k_base"),
+            ("post.encoding", "o200k_base"),
+        ];
+        [&common[..], dataclean].concat()
+    };
+    let on: &[_] = &[
+        ("pre.dataclean", "on"),
+        ("pre.clean_type", "MASKING"),
+        ("pre.mask_style", "label"),
+    ];
+    let path = format!("/ui/applications/{id}");
+    let none: &[_] = &[];
+    admin.get(&path);
+    for (version, dataclean) in [("1", on), ("2", none), ("3", on)] {
+        let saved = admin.post(&path, &form(version, dataclean));
+        assert_eq!(saved.status(), 303, "{}", saved.text());
+    }
+    let versions = admin.get(&format!("{path}/versions")).text();
+    let card = |version: &str| {
+        let from = versions.split(&format!("<h2>Version {version}")).nth(1);
+        from.unwrap().split("<h2>").next().unwrap().to_owned()
+    };
+    let off = "Sensitive data in prompts: on → off";
+    let (third, fourth) = (card("3"), card("4"));
+    assert!(
+        third.contains(off) && third.contains("weakens protection"),
+        "{third}"
+    );
+    assert!(
+        third.contains("<code>rules.pre.dataclean</code>"),
+        "{third}"
+    );
+    assert!(fourth.contains("Sensitive data in prompts"), "{fourth}");
+    assert!(!fourth.contains("weakens protection"), "{fourth}");
+    let log = admin.get("/ui/audit?action=application.change").text();
+    assert!(
+        log.contains(off) && log.contains("weakens protection"),
+        "{log}"
+    );
+    assert!(log.contains("Sensitive data in prompts: off → on"), "{log}");
+    admin.post("/ui/preferences", &[("language", "ru"), ("next", "/ui")]);
+    let log = admin.get("/ui/audit?action=application.change").text();
+    for part in [
+        "Чувствительные данные в запросах: вкл. → выкл.",
+        "ослабляет защиту",
+    ] {
+        assert!(log.contains(part), "{part} in {log}");
+    }
+}
+
+#[test]
 #[ignore = "needs Chromium"]
 fn pages_hold_their_place_and_a_change_leads_to_its_differences() {
     let stack = Stack::all().start();

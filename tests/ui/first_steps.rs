@@ -1,9 +1,42 @@
 //! The first steps: a key, the snippets with it, and the first record coming in while the page is open.
 
 use crate::world::{administrator, administrators_browser};
+use std::path::Path;
+use std::process::Command;
 use support::eventually;
 use support::request::Request;
+use support::snippets::{claude_code, of_agent};
 use support::stack::Stack;
+
+/// The snippets of the page, and whether the base URL in them has `/v1`.
+const SNIPPETS: [(&str, bool); 7] = [
+    ("snippet-curl", true),
+    ("snippet-python", true),
+    ("snippet-javascript", true),
+    ("snippet-agents-sdk", true),
+    ("snippet-anthropic", false),
+    ("snippet-codex", true),
+    ("snippet-claude-code", false),
+];
+/// What stands in the snippets until a key is made.
+const NO_KEY: &str = "YOUR_ACCESS_KEY";
+
+/// A snippet of the page, as its button copies it.
+#[track_caller]
+fn snippet(page: &str, id: &str) -> String {
+    let pattern = format!("(?s)<pre[^>]* id=\"{id}\"[^>]*>(.*?)</pre>");
+    let found = regex::Regex::new(&pattern).unwrap().captures(page);
+    let text = found.unwrap_or_else(|| panic!("no {id} in {page}"))[1].to_owned();
+    let escapes = [
+        ("&quot;", "\""),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ];
+    escapes
+        .iter()
+        .fold(text, |text, (escape, plain)| text.replace(escape, plain))
+}
 
 #[test]
 #[ignore = "needs Chromium"]
@@ -17,14 +50,10 @@ fn a_newcomer_makes_a_key_copies_a_snippet_and_sees_the_record_arrive() {
     browser.wait_for("document.readyState === 'complete'");
     let key = browser.text("#made-key");
     let (id, gateway) = (stack.application_id(), stack.gateway_addr.to_string());
-    for snippet in ["#snippet-curl", "#snippet-python", "#snippet-javascript"] {
-        let text = browser.text(snippet);
-        assert!(
-            text.contains(&key)
-                && text.contains(&id)
-                && text.contains(&format!("http://{gateway}/v1")),
-            "{text}"
-        );
+    for (snippet, _) in SNIPPETS {
+        let text = browser.text(&format!("#{snippet}"));
+        let is_filled = text.contains(&key) && text.contains(&id) && text.contains(&gateway);
+        assert!(is_filled, "{text}");
     }
     browser.value(
         "window.copied = []; navigator.clipboard.writeText = text => { copied.push(text); return Promise.resolve(); }",
@@ -51,6 +80,80 @@ fn a_newcomer_makes_a_key_copies_a_snippet_and_sees_the_record_arrive() {
         "shown once"
     );
     assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn every_snippet_has_the_address_and_the_key_in_both_languages() {
+    let stack = Stack::all().start();
+    let (id, gateway) = (stack.application_id(), stack.gateway_addr.to_string());
+    let mut admin = administrator(&stack);
+    let ids = regex::Regex::new("<pre[^>]* id=\"(snippet-[^\"]+)\"").unwrap();
+    for language in ["en", "ru"] {
+        let cookie = ("monitor_language".to_owned(), language.to_owned());
+        admin.cookies.extend([cookie]);
+        let page = admin.get("/ui/first-steps").text();
+        assert!(
+            page.contains(&format!("<html lang=\"{language}\"")),
+            "{page}"
+        );
+        let ids: Vec<String> = ids
+            .captures_iter(&page)
+            .map(|id| id[1].to_owned())
+            .collect();
+        assert_eq!(ids, SNIPPETS.map(|(snippet, _)| snippet), "none is unread");
+        for (name, has_v1) in SNIPPETS {
+            let text = snippet(&page, name);
+            assert!(text.contains(NO_KEY) && text.contains(&id), "{text}");
+            let base = format!("http://{gateway}");
+            assert!(text.contains(&base), "{text}");
+            assert_eq!(text.contains(&format!("{base}/v1")), has_v1, "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_snippets_of_codex_and_claude_code_are_the_blocks_of_the_documentation() {
+    // The tests of these programs take their settings from the same blocks.
+    let stack = Stack::all().start();
+    let (id, gateway) = (stack.application_id(), stack.gateway_addr);
+    let (root, gateway) = (
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        format!("http://{gateway}"),
+    );
+    let page = administrator(&stack).get("/ui/first-steps").text();
+    let own = [
+        format!("# export MONITOR_API_KEY='{NO_KEY}'\n"),
+        format!("\nhttp_headers = {{ \"X-Application-Id\" = \"{id}\" }}"),
+    ];
+    let [export, application] = &own;
+    let documented = of_agent(root, "toml", &gateway);
+    assert_eq!(
+        snippet(&page, "snippet-codex"),
+        format!("{export}{documented}{application}")
+    );
+    let shown = claude_code(&snippet(&page, "snippet-claude-code"), "of another page");
+    let mut documented = claude_code(&of_agent(root, "sh", &gateway), NO_KEY);
+    documented.headers.push(("X-Application-Id".to_owned(), id));
+    assert_eq!(shown, documented);
+}
+
+#[test]
+#[ignore = "needs Python and its packages"]
+fn the_python_of_the_page_runs_as_it_stands() {
+    let python = support::tool("MONITOR_TEST_PYTHON");
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    admin.get("/ui/first-steps");
+    let page = admin.post("/ui/first-steps", &[("application_id", "")]);
+    assert_eq!(page.status(), 200, "{}", page.text());
+    for name in ["snippet-python", "snippet-agents-sdk", "snippet-anthropic"] {
+        let text = snippet(&page.text(), name);
+        assert!(!text.contains(NO_KEY), "{text}");
+        let output = Command::new(&python).args(["-c", &text]).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{text}\n{said}");
+        assert!(said.contains("This is the demo upstream"), "{text}\n{said}");
+    }
 }
 
 #[test]

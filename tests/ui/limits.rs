@@ -25,7 +25,7 @@ fn a_limit_set_in_the_form_is_in_force_at_the_gateway_and_shown_among_the_differ
     browser.fill("[name='limits.calls']", "1");
     browser.fill("[name='limits.concurrent']", "7");
     browser.click(".savebar button");
-    browser.wait_for("location.search === '?saved'");
+    browser.wait_for_page("location.search === '?saved'");
     let expected = json!({"requests_per_minute": 1, "concurrent": 7});
     assert_eq!(policy(&stack)["limits"], expected);
     let value = |name: &str| format!("document.querySelector(\"[name='{name}']\").value");

@@ -4,22 +4,33 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod accounts;
+mod agent;
+mod agent_session;
 mod applications;
 mod attacks;
 mod audit;
 mod behind_proxy;
+mod blockers;
+mod budgets;
 mod comfort;
+mod costs;
 mod defence;
+mod demo_costs;
 mod documentation;
+mod embeddings;
 mod exchanges;
 mod first_steps;
+mod further_patterns;
+mod kept_forms;
 mod limits;
 mod looks;
 mod many;
 mod narrow;
 mod oidc;
+mod originals;
 mod overview;
 mod provider_accounts;
+mod record_protection;
 mod records;
 mod refusals;
 mod russian;
@@ -28,7 +39,10 @@ mod searching;
 mod sign_in;
 mod status;
 mod tokens;
+mod tool_arguments;
+mod tool_parts;
 mod transport;
+mod unchecked;
 mod verdicts;
 mod world;
 

@@ -107,6 +107,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/overview",
         "/ui/records",
         "/ui/sessions",
+        "/ui/costs",
         "/ui/tokens",
         "/ui/users",
         "/ui/audit",
@@ -133,6 +134,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/overview",
         "/ui/records",
         "/ui/sessions",
+        "/ui/costs",
         "/ui/first-steps",
     ] {
         let mut query = url::form_urlencoded::Serializer::new(String::new());

@@ -76,10 +76,21 @@ fn the_overview_shows_what_came_through_the_gateway() {
     let way = way.find(&own).unwrap().as_str().replace("&amp;", "&");
     let records = admin.get(&way).text();
     assert_eq!(records.matches("data-record=").count(), 1, "{way}");
-    assert_eq!(
-        admin.get("/ui/overview?application_id=nobody").status(),
-        422
-    );
+    for (wrong, field) in [
+        ("application_id=nobody", "application_id"),
+        ("from=2020-01-01T00:00&to=2020-01-02T00:00", "from"),
+        ("to=2020-01-02T00:00", "to"),
+        ("type=EMAILS", "type"),
+        ("period=soon", "period"),
+    ] {
+        let page = admin.get(&format!("/ui/overview?{wrong}"));
+        assert_eq!(page.status(), 422, "{wrong}");
+        let page = page.text();
+        assert!(
+            page.contains("role=\"alert\"") && page.contains(field),
+            "{wrong}: {page}"
+        );
+    }
 }
 
 #[test]

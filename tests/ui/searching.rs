@@ -30,10 +30,13 @@ fn record(stack: &Stack, text: &str) -> NewRecord {
         created_at_ms: 1_700_000_000_000,
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
+        unchecked: false,
         message: None,
         additional_parameters: Map::new(),
         chain: None,
+        cost: None,
         answer,
     }
 }

@@ -15,6 +15,7 @@ fn a_newcomer_signs_in_through_the_consoles_link_and_later_with_the_password() {
     browser.wait_for("location.pathname.startsWith('/ui/')");
     browser.click(".corner form[action='/ui/sign-out'] button");
     browser.wait_for("location.pathname === '/ui/sign-in'");
+    browser.wait_for("!!document.querySelector('input[name=password]')");
     browser.fill("input[name=name]", ADMIN);
     browser.fill("input[name=password]", PASSWORD);
     browser.click("button.primary");
@@ -113,4 +114,20 @@ fn a_new_password_ends_the_other_sign_ins() {
     assert_eq!(here.post("/ui/password", &change(PASSWORD)).status(), 200);
     assert_eq!(here.get("/ui/users").status(), 200);
     assert_eq!(there.get("/ui/users").status(), 303);
+}
+
+#[test]
+fn a_new_password_that_is_refused_costs_no_attempt_at_the_old_one() {
+    let stack = Stack::all().start();
+    let mut visitor = administrator(&stack);
+    visitor.get("/ui/password");
+    let change = |old, new| [("old", old), ("password", new), ("again", new)];
+    for _ in 0..7 {
+        let refused = visitor.post("/ui/password", &change("wrong", "short"));
+        assert_eq!(refused.status(), 422);
+        assert!(refused.text().contains("12"), "{}", refused.text());
+    }
+    let new = "another long password";
+    let changed = visitor.post("/ui/password", &change(PASSWORD, new));
+    assert_eq!(changed.status(), 200);
 }

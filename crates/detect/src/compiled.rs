@@ -21,6 +21,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub struct Compiled {
     rules: Rules,
     patterns: Vec<PatternName>,
+    unknown: Vec<String>,
     custom: Vec<CustomRegex>,
     allowed: Vec<PooledRegex>,
     guardrails: Vec<CategoryThreshold>,
@@ -67,6 +68,7 @@ impl Compiled {
         let asked = rules.guardrails.as_ref();
         let mut compiled = Self {
             patterns: Vec::new(),
+            unknown: Vec::new(),
             custom: Vec::new(),
             allowed: Vec::new(),
             guardrails: asked
@@ -127,6 +129,11 @@ impl Compiled {
         &self.patterns
     }
 
+    /// Names of patterns of a later version, which are not looked for.
+    pub(super) fn unknown(&self) -> &[String] {
+        &self.unknown
+    }
+
     /// The guardrail categories to look for, each with the score from which it is flagged.
     pub fn guardrails(&self) -> &[CategoryThreshold] {
         &self.guardrails
@@ -151,6 +158,7 @@ impl Compiled {
             match pattern {
                 Pattern::Predefined(name) if self.patterns.contains(name) => {}
                 Pattern::Predefined(name) => self.patterns.push(*name),
+                Pattern::Unknown(name) => self.unknown.push(name.clone()),
                 Pattern::Custom(pattern) => {
                     let compile = || CustomRegex::new(pattern, &memory);
                     let built = taken.compile(compile, CustomRegex::regex);

@@ -91,6 +91,7 @@ impl Report {
             (Some(one), Some(other)) => Some(one.max(other)),
             (one, other) => one.or(other),
         };
+        guardrails.settle_low_scores();
     }
 
     /// Adds why a stage that ran did so in part only; beginning with the stage's name.

@@ -68,7 +68,7 @@ impl Default for Rules {
 #[serde(default)]
 pub struct DatacleanRules {
     /// What to look for. None, also when the key is missing: everything that this version can find
-    /// by its predefined patterns.
+    /// by the patterns of §2.8; further ones have to be named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patterns: Option<Vec<Pattern>>,
     /// A find that one of these matches as a whole is no find.
@@ -87,6 +87,8 @@ pub enum Pattern {
     Predefined(PatternName),
     /// A regex of the caller's.
     Custom(CustomPattern),
+    /// A name of a later version, in a document that it stored.
+    Unknown(String),
 }
 
 impl From<PatternName> for Pattern {
@@ -282,6 +284,19 @@ mod tests {
         let patterns = rules.dataclean.unwrap().patterns.unwrap();
         assert_eq!(patterns[0], Pattern::Predefined(PatternName::Emails));
         assert!(matches!(&patterns[1], Pattern::Custom(custom) if custom.name == "ORDER"));
+    }
+
+    #[test]
+    fn a_name_of_a_later_version_is_kept() {
+        let text = r#"{"patterns":["EMAILS","OF_TOMORROW"]}"#;
+        let rules: DatacleanRules = serde_json::from_str(text).unwrap();
+        let expected = [
+            PatternName::Emails.into(),
+            Pattern::Unknown("OF_TOMORROW".to_owned()),
+        ];
+        assert_eq!(rules.patterns.as_deref(), Some(&expected[..]));
+        let again = serde_json::to_value(&rules).unwrap();
+        assert_eq!(again["patterns"][1], "OF_TOMORROW");
     }
 
     #[test]

@@ -124,6 +124,14 @@ pub struct AnalysisResponse {
     pub timings: Timings,
 }
 
+impl AnalysisResponse {
+    /// Takes the parts away that grow with the message: where the findings stand, and the message without them.
+    pub fn make_compact(&mut self) {
+        self.dataclean.entities = Vec::new();
+        self.dataclean.cleaned_text = None;
+    }
+}
+
 /// Tokens of the message and the limits they are held to (§2.9 `tokens`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokensReport {
@@ -142,10 +150,40 @@ pub struct GuardrailsReport {
     #[serde(default)]
     #[schema(minimum = 0, maximum = 1)]
     pub score: Option<f64>,
-    /// Categories with their scores.
+    /// Categories with their scores, from 0.1 on.
     #[serde(default)]
     #[schema(required = true)]
     pub categories: Vec<CategoryScore>,
+    /// The highest scores below those, so that with the categories there are three; left out if there is none above 0.
+    // Another backend, and a verdict of before, does not have them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 3)]
+    pub low_scores: Vec<LowScore>,
+}
+
+impl GuardrailsReport {
+    /// Scores of a report: the categories and the low scores together.
+    pub const SCORES: usize = 3;
+
+    /// Leaves out the low scores of categories that have their entry, and those beyond [`Self::SCORES`].
+    pub fn settle_low_scores(&mut self) {
+        let (categories, low) = (&self.categories, &mut self.low_scores);
+        low.retain(|low| !categories.iter().any(|known| known.name == low.name));
+        low.truncate(Self::SCORES.saturating_sub(categories.len()));
+    }
+}
+
+/// A score of one category that is too low for an entry among the categories.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LowScore {
+    /// The category's name.
+    pub name: String,
+    /// Above 0, below 0.1.
+    #[schema(minimum = 0, maximum = 1)]
+    pub score: f64,
+    /// The score from which it is flagged.
+    #[schema(minimum = 0, maximum = 1)]
+    pub threshold: f64,
 }
 
 /// The score of one category.

@@ -9,6 +9,10 @@ pub const GATEWAY_HEADER: &str = "x-monitor-gateway";
 
 /// The header of a record that no client waits for: those that one waits for are analyzed before it.
 pub const DEFERRED_HEADER: &str = "x-monitor-deferred";
+/// The header by which a caller asks for a verdict without its long parts: no `entities`, and `cleaned_text` null.
+pub const VERDICT_HEADER: &str = "x-monitor-verdict";
+/// Its only value.
+pub const COMPACT_VERDICT: &str = "compact";
 /// The header in which the answer to a batch names the application that the access key is bound to.
 pub const KEY_APPLICATION_HEADER: &str = "x-monitor-key-application";
 /// The longest header that is read.

@@ -31,6 +31,31 @@ pub const PATTERN_NAMES: [&str; 21] = [
     "SNILS",
 ];
 
+/// Further predefined patterns, found only where rules name them: rules without a list still find those of §2.8 alone.
+pub const FURTHER_PATTERN_NAMES: [&str; 11] = [
+    "API_KEY",
+    "CADASTRAL_NUMBER",
+    "CONNECTION_STRING",
+    "CRYPTO_WALLET",
+    "DRIVER_LICENSE",
+    "IBAN",
+    "OMS_POLICY",
+    "PRIVATE_KEY",
+    "SWIFT",
+    "VEHICLE_NUMBER",
+    "VIN",
+];
+
+/// Every predefined pattern: those of §2.8, then the further ones.
+pub fn pattern_names() -> impl Iterator<Item = &'static str> {
+    PATTERN_NAMES.into_iter().chain(FURTHER_PATTERN_NAMES)
+}
+
+/// Whether a predefined pattern has this name.
+pub fn is_pattern_name(name: &str) -> bool {
+    pattern_names().any(|known| known == name)
+}
+
 /// Those whose detector is pure and says what of a growing text is settled, so that the gateway can
 /// judge them by itself (CONTRACT 41). A further one is one line here.
 pub const LOCAL_PATTERNS: &[&str] = &[

@@ -1,19 +1,22 @@
 //! The store as a whole: what it is, how it ends, and the trait that combines all subjects.
 
-use crate::accounts::AccountStore;
-use crate::applications::ApplicationStore;
 use crate::attachments::AttachmentStore;
-use crate::audit::AuditStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
 use crate::exchanges::ExchangeStore;
-use crate::policies::ApplicationPolicyStore;
+use crate::gateway_reports::GatewayReportStore;
+use crate::people::accounts::AccountStore;
+use crate::people::saved_filters::SavedFilterStore;
+use crate::people::sign_in_failures::SignInFailureStore;
+use crate::people::sign_ins::SignInStore;
 use crate::records::RecordStore;
 use crate::removal::{RecordRemoval, TombstoneStore};
-use crate::saved_filters::SavedFilterStore;
-use crate::sign_ins::SignInStore;
+use crate::settings::applications::ApplicationStore;
+use crate::settings::audit::AuditStore;
+use crate::settings::policies::ApplicationPolicyStore;
+use crate::settings::tokens::TokenStore;
+use crate::start_lock::StartLock;
 use crate::statistics::StatisticsStore;
-use crate::tokens::TokenStore;
 use async_trait::async_trait;
 use std::time::Duration;
 
@@ -62,7 +65,8 @@ pub trait StoreEngine: Send + Sync {
     /// completed a moment ago, it is not asked.
     ///
     /// # Errors
-    /// [`StoreError`] when the database does not answer.
+    /// [`StoreError`] when the database does not answer, or when a later program has migrated it to a schema that this
+    /// one cannot use.
     async fn ping(&self) -> Result<i64, StoreError>;
 
     /// The connections of this process.
@@ -73,6 +77,12 @@ pub trait StoreEngine: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     async fn facts(&self) -> Result<StoreFacts, StoreError>;
+
+    /// Waits until no other server creates what an empty store lacks.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database does not answer, or another server holds the lock for a minute.
+    async fn lock_first_start(&self) -> Result<Box<dyn StartLock>, StoreError>;
 
     /// Writes what is queued and closes the store; later calls return [`StoreError::Closed`].
     async fn close(&self);
@@ -85,6 +95,7 @@ pub trait Store:
     + ExchangeStore
     + StatisticsStore
     + ChainStore
+    + GatewayReportStore
     + RecordRemoval
     + TombstoneStore
     + AttachmentStore
@@ -94,6 +105,7 @@ pub trait Store:
     + AuditStore
     + AccountStore
     + SignInStore
+    + SignInFailureStore
     + SavedFilterStore
 {
 }
@@ -104,6 +116,7 @@ impl<T> Store for T where
         + ExchangeStore
         + StatisticsStore
         + ChainStore
+        + GatewayReportStore
         + RecordRemoval
         + TombstoneStore
         + AttachmentStore
@@ -113,6 +126,7 @@ impl<T> Store for T where
         + AuditStore
         + AccountStore
         + SignInStore
+        + SignInFailureStore
         + SavedFilterStore
 {
 }

@@ -7,68 +7,76 @@
 //! [`ExchangeStore`], [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of records, all other
 //! traits concern settings, people and files.
 
-mod accounts;
-mod applications;
 mod attachments;
-mod audit;
 mod blobs;
 mod chain;
+mod costs;
 mod engine;
 mod error;
 mod exchanges;
 mod fair_parts;
-mod policies;
+mod gateway_reports;
+mod people;
 mod postgres;
+mod record_filter;
 mod records;
 mod removal;
-mod saved_filters;
 mod sessions;
-mod sign_ins;
+mod settings;
 mod sql;
 mod sqlite;
+mod start_lock;
 mod statistics;
 mod text_search;
-mod token_id;
-mod tokens;
 mod transfer;
 
-pub use accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
-pub use applications::{
-    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
-    ApplicationVersion, Changed, NameFilter, VersionLimits,
-};
 pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
     MOST_FILES, NewAttachment, REMOVAL, Scanned, WaitingLimits,
 };
-pub use audit::{AuditEntry, AuditFilter, AuditStore};
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use chain::{
     ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,
 };
+pub use costs::{
+    CallCost, CostFilter, CostGroups, CostSum, KEPT_DAYS as KEPT_COST_DAYS, OTHER_NAMES,
+    SpendingFilter, SpendingSpan, SpentUnit, SumNames, TokenSums, TopSpenders, Usage,
+};
 pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
 pub use exchanges::{Exchange, ExchangeStore};
-pub use policies::ApplicationPolicyStore;
+pub use gateway_reports::{GatewayReportStore, ReceivedReport};
+pub use people::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
+pub use people::saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
+pub use people::sign_in_failures::{FIRST_WAIT, FailureCounter, LONGEST_WAIT, SignInFailureStore};
+pub use people::sign_ins::{SecretHash, SignIn, SignInStore, TakenStates};
 pub use postgres::{PostgresStore, postgres_options};
+pub use record_filter::{RecordFilter, ToolFilter, VerdictFilter};
 pub use records::{
-    Durable, EarlierRecord, Insertion, NewRecord, RecordFilter, RecordPage, RecordStore,
-    RecordSummary, Searched, StoredRecord, ToolCall, VerdictFilter, WholePage,
+    Durable, EarlierRecord, Insertion, NewRecord, RecordPage, RecordStore, RecordSummary, Searched,
+    StoredRecord, ToolCall, WholePage,
 };
 pub use removal::{
     Erased, ErasedExchange, Erasure, RecordRemoval, Removed, RetentionLimits, RetentionRun,
     StoredAmount, TombstoneStore,
 };
-pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use sessions::{SessionFilter, SessionPage, SessionSummary};
-pub use sign_ins::{SecretHash, SignIn, SignInStore};
+pub use settings::applications::{
+    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
+    ApplicationVersion, Changed, NameFilter, VersionLimits,
+};
+pub use settings::audit::{AuditEntry, AuditFilter, AuditStore};
+pub use settings::policies::ApplicationPolicyStore;
+pub use settings::token_id::TokenId;
+pub use settings::tokens::{
+    Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore,
+};
 pub use sql::reused_id::STORED_APART;
 pub use sqlite::SqliteStore;
+pub use start_lock::StartLock;
 pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
 };
-pub use token_id::TokenId;
-pub use tokens::{Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 pub use transfer::{
     Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,
     TransferError, Value,

@@ -1,11 +1,14 @@
 //! Analysis records (§2.9 `request_id`): what goes in, what a list shows, what comes out whole.
 
 use crate::chain::ChainEntry;
+use crate::costs::CallCost;
 use crate::error::StoreError;
+use crate::record_filter::RecordFilter;
 use crate::sessions::{LIST_PAGE_BYTES, SessionFilter, SessionSummary};
 use async_trait::async_trait;
 use monitor_model::{
-    AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount, Warning,
+    AnalysisResponse, ApplicationId, CheckedParts, RecordId, Severity, Stage, Status, TypeCount,
+    Warning,
 };
 use serde_json::{Map, Value};
 use std::pin::Pin;
@@ -48,12 +51,18 @@ pub struct NewRecord {
     pub inline_rules: Option<Value>,
     /// Whether the application's policy blocks this verdict (CONTRACT 12 and 15).
     pub blocked: bool,
+    /// Whether sync mode let it pass without a verdict (CONTRACT 13).
+    pub unchecked: bool,
     /// The original message, only if the application keeps originals.
     pub message: Option<Arc<str>>,
     /// As received, including keys that this program does not know.
     pub additional_parameters: Map<String, Value>,
+    /// The calls of tools in an answer, or their results in a prompt.
+    pub tool_parts: CheckedParts,
     /// Its sequence number at the gateway that registered it (CONTRACT 5).
     pub chain: Option<ChainEntry>,
+    /// The tokens and the cost of its call; None of a record that is not the answer of a model.
+    pub cost: Option<CallCost>,
     /// The answer to the caller.
     pub answer: AnalysisResponse,
 }
@@ -138,6 +147,11 @@ pub struct RecordSummary {
     pub incomplete: bool,
     /// Whether the application's policy blocks this verdict.
     pub blocked: bool,
+    /// Whether sync mode let it pass without a verdict; false of a record that was stored before this was.
+    pub unchecked: bool,
+    /// The tokens and the cost of its call; None of a record that is not the answer of a model, or that was stored
+    /// before costs were.
+    pub cost: Option<CallCost>,
     /// Duration of the analysis, microseconds.
     pub total_us: u64,
     /// The size that the store counts for it: the bytes of its texts and lists, and what the store adds.
@@ -155,56 +169,10 @@ pub struct StoredRecord {
     pub additional_parameters: Map<String, Value>,
     /// The rules that the request carried.
     pub inline_rules: Option<Value>,
+    /// The calls of tools in an answer, or their results in a prompt.
+    pub tool_parts: CheckedParts,
     /// The answer to the caller.
     pub answer: AnalysisResponse,
-}
-
-/// Which verdict a list is narrowed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VerdictFilter {
-    /// Any check flagged it.
-    Flagged,
-    /// No check flagged it.
-    Clean,
-    /// Guardrails flagged it.
-    Guardrails,
-    /// A custom policy flagged it.
-    CustomPolicy,
-    /// Sensitive data was found.
-    Dataclean,
-    /// The application's policy blocks it.
-    Blocked,
-    /// The exchange failed.
-    Failed,
-}
-
-/// Which records a list shows; every condition has to hold.
-#[derive(Clone, Debug, Default)]
-pub struct RecordFilter {
-    /// Only this application.
-    pub application_id: Option<ApplicationId>,
-    /// Only this end user.
-    pub user_id: Option<String>,
-    /// Only this session.
-    pub session_id: Option<String>,
-    /// Only prompts or only answers.
-    pub stage: Option<Stage>,
-    /// Only records received at this time or later, milliseconds since 1970.
-    pub from_ms: Option<i64>,
-    /// Only records received before this time, milliseconds since 1970.
-    pub to_ms: Option<i64>,
-    /// Only records with this verdict.
-    pub verdict: Option<VerdictFilter>,
-    /// Only records in which this entity type was found.
-    pub kind: Option<String>,
-    /// Only records whose cleaned text or kept original contains this text, ignoring letter case. No
-    /// character is a wildcard. A page examines a bounded number of records: it may be short, or empty,
-    /// and still have a next one.
-    pub text: Option<String>,
-    /// Only records before this [`RecordSummary::seq`].
-    pub before: Option<i64>,
-    /// Records per page, from 1.
-    pub limit: u32,
 }
 
 /// One page of a list.
@@ -299,7 +267,9 @@ impl RecordSummary {
         let ids = [&self.exchange_id, &self.user_id, &self.session_id];
         let ids: usize = ids.into_iter().flatten().map(String::len).sum();
         let tool = self.tool.as_ref();
+        let model = self.cost.as_ref().and_then(|cost| cost.model.as_ref());
         ids + tool.map_or(0, |tool| tool.name.len() + tool.call_id.len())
+            + model.map_or(0, String::len)
             + self
                 .types
                 .iter()

@@ -1,8 +1,8 @@
 //! Removing records: by the limits of retention (CONTRACT 38), and by the erasure of an end user.
 
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::records::NewRecord;
+use crate::settings::audit::AuditEntry;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sha2::{Digest, Sha256};
@@ -18,6 +18,9 @@ pub struct RetentionLimits {
     pub rows: Option<u64>,
     /// Bytes of their texts, lists and files together.
     pub bytes: Option<u64>,
+    /// Days for which the sums of costs of single users are kept, the current one included, at most
+    /// [`crate::KEPT_COST_DAYS`]. Only for the whole store.
+    pub cost_days: Option<u32>,
 }
 
 impl RetentionLimits {

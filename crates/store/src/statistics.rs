@@ -1,10 +1,11 @@
 //! Counts that are kept up to date as records come in: per day without end, and per hour for a month.
 //! Reading them costs the same however many records there are. No SQL here.
 
+use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::records::NewRecord;
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, PATTERN_NAMES, Stage, TypeCount};
+use monitor_model::{ApplicationId, Stage, TypeCount, is_pattern_name, pattern_names};
 use uuid::Uuid;
 
 /// Hours for which traffic is kept, the current one included: 32 days.
@@ -96,6 +97,8 @@ pub struct HourTraffic {
     pub blocked: u64,
     /// Records of failed exchanges.
     pub failed: u64,
+    /// Records that sync mode let pass without a verdict.
+    pub unchecked: u64,
     /// Tokens of all records together.
     pub tokens: u64,
     /// Analysis time of all records together, microseconds.
@@ -123,6 +126,13 @@ pub trait StatisticsStore: Send + Sync {
         hours: (i64, i64),
     ) -> Result<Vec<HourTraffic>, StoreError>;
 
+    /// What calls cost, by day and group, the newest days first, then the highest sums. Retention of records does not
+    /// lower them; those of single users are kept for [`crate::KEPT_COST_DAYS`] at most.
+    async fn costs(&self, filter: &CostFilter) -> Result<Vec<CostSum>, StoreError>;
+
+    /// What the calls of an application cost that its budgets count.
+    async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError>;
+
     /// Finds by entity type in the same hours, the most frequent first. For all applications together,
     /// types that are not names of §2.8 count as [`OTHER_FINDS`].
     async fn traffic_types(
@@ -135,12 +145,12 @@ pub trait StatisticsStore: Send + Sync {
 
 /// The names that are counted as they are, of whichever application.
 pub(crate) fn shared_kinds() -> Vec<&'static str> {
-    PATTERN_NAMES.into_iter().chain([OTHER_FINDS]).collect()
+    pattern_names().chain([OTHER_FINDS]).collect()
 }
 
 /// The name under which a find of this type is counted for all applications together.
 pub(crate) fn shared_kind(kind: &str) -> &str {
-    match PATTERN_NAMES.contains(&kind) {
+    match is_pattern_name(kind) {
         true => kind,
         false => OTHER_FINDS,
     }
@@ -171,7 +181,7 @@ mod tests {
 
     #[test]
     fn names_of_other_patterns_are_one_kind() {
-        for name in PATTERN_NAMES {
+        for name in pattern_names() {
             assert_eq!(shared_kind(name), name);
         }
         assert_eq!(shared_kind("ORDER"), OTHER_FINDS);

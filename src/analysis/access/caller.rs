@@ -42,8 +42,9 @@ impl From<&Account> for Caller {
             name: account.name.clone(),
             token_id: None,
             scopes: Scopes::of(match account.role {
-                Role::Administrator => &Scope::ALL,
+                Role::Administrator => &Scope::FULL,
                 Role::Analyst => &[Scope::Read],
+                Role::Reviewer => &[Scope::ReadCleaned],
                 Role::Developer => &[Scope::Ingest, Scope::Admin],
             }),
             bound: account.application_id,
@@ -57,7 +58,7 @@ impl Caller {
         Self {
             name: "command line".to_owned(),
             token_id: None,
-            scopes: Scopes::of(&Scope::ALL),
+            scopes: Scopes::of(&Scope::FULL),
             bound: None,
         }
     }
@@ -65,6 +66,14 @@ impl Caller {
     /// Whose share the caller's messages of an application are counted on.
     pub(crate) fn tenant(&self, application: ApplicationId) -> Tenant {
         self.among(&application)
+    }
+
+    /// The claim of the lines of its batches.
+    pub(crate) fn batches(&self) -> Claim {
+        Claim {
+            tenant: self.among(&"batches"),
+            urgency: Urgency::Deferred,
+        }
     }
 
     /// Whose share its trials of drafts are counted on.
@@ -103,12 +112,17 @@ impl Caller {
 
     /// Whether it has this scope.
     pub(crate) fn may(&self, scope: Scope) -> bool {
-        self.scopes.allow(scope)
+        has(self.scopes, scope)
+    }
+
+    /// Whether it reads original texts and files of records. Who reads records without this sees cleaned texts only.
+    pub(crate) fn reads_originals(&self) -> bool {
+        self.may(Scope::Read)
     }
 
     /// Requires one of these scopes.
     pub(crate) fn must_have(&self, scopes: &[Scope]) -> Result<(), ApiError> {
-        match scopes.iter().any(|scope| self.scopes.allow(*scope)) {
+        match scopes.iter().any(|scope| self.may(*scope)) {
             true => Ok(()),
             false => Err(scopes
                 .first()
@@ -167,12 +181,17 @@ impl Caller {
 
     /// Requires that the caller has every scope it is about to hand out.
     pub(crate) fn must_own(&self, scopes: Scopes) -> Result<(), ApiError> {
-        let missing = |scope: &Scope| scopes.allow(*scope) && !self.scopes.allow(*scope);
+        let missing = |scope: &Scope| scopes.allow(*scope) && !self.may(*scope);
         match Scope::ALL.into_iter().find(missing) {
             None => Ok(()),
             Some(scope) => Err(ApiError::ScopeNotOwn(scope)),
         }
     }
+}
+
+/// Whoever reads originals may read records without them.
+fn has(scopes: Scopes, scope: Scope) -> bool {
+    scopes.allow(scope) || (scope == Scope::ReadCleaned && scopes.allow(Scope::Read))
 }
 
 #[cfg(test)]
@@ -188,7 +207,7 @@ mod tests {
     #[test]
     fn a_bound_caller_reaches_its_own_application_only() {
         let (own, other) = (ApplicationId::random(), ApplicationId::random());
-        let bound = caller(&Scope::ALL, Some(own));
+        let bound = caller(&Scope::FULL, Some(own));
         assert_eq!(bound.narrow(None), Ok(Some(own)));
         assert_eq!(bound.narrow(Some(own)), Ok(Some(own)));
         assert_eq!(bound.narrow(Some(other)), Err(ApiError::OtherApplication));
@@ -227,13 +246,28 @@ mod tests {
     fn nobody_gives_a_scope_he_does_not_have() {
         let admin = caller(&[Scope::Admin, Scope::Ingest], None);
         assert_eq!(admin.must_own(Scopes::of(&[Scope::Ingest])), Ok(()));
-        let refused = admin.must_own(Scopes::of(&Scope::ALL));
+        let refused = admin.must_own(Scopes::of(&Scope::FULL));
         assert_eq!(refused, Err(ApiError::ScopeNotOwn(Scope::Read)));
         assert!(
             Caller::command_line()
-                .must_own(Scopes::of(&Scope::ALL))
+                .must_own(Scopes::of(&Scope::FULL))
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn reading_includes_reading_cleaned_texts_and_not_the_other_way_round() {
+        let (reader, reviewer) = (
+            caller(&[Scope::Read], None),
+            caller(&[Scope::ReadCleaned], None),
+        );
+        assert!(reader.may(Scope::ReadCleaned) && reader.reads_originals());
+        assert!(!reviewer.may(Scope::Read) && !reviewer.reads_originals());
+        assert_eq!(reader.must_own(Scopes::of(&[Scope::ReadCleaned])), Ok(()));
+        let refused = reviewer.must_own(Scopes::of(&[Scope::Read]));
+        assert_eq!(refused, Err(ApiError::ScopeNotOwn(Scope::Read)));
+        let both = caller(&[Scope::ReadCleaned, Scope::Admin], None);
+        assert!(both.must_administer().is_err());
     }
 
     #[test]

@@ -28,9 +28,10 @@ pub struct Access {
     /// None where requests are not limited.
     requests: Option<Requests>,
     changes: Changes,
+    reads: Changes,
 }
 
-/// The limit of changes by those who are bound to one application.
+/// The limit of changes by those who are bound to one application, or of what they read with an entry in the audit log.
 struct Changes {
     most: usize,
     rate: RateLimit<ApplicationId>,
@@ -59,6 +60,31 @@ pub(crate) struct AccessLimits {
     pub(crate) application_changes: usize,
 }
 
+impl Changes {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            rate: RateLimit::new(most, CHANGES_WITHIN),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+        let Some(application) = caller.bound_to() else {
+            return Ok(());
+        };
+        let taken = self.rate.take(application, Instant::now());
+        taken.map_err(|retry_after| {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            ApiError::TooManyChanges { retry_after }
+        })
+    }
+
+    fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
 impl Access {
     pub(crate) fn new(tokens: Arc<TokenCache>, limits: AccessLimits) -> Self {
         let requests = limits.requests_per_second.map(|per_second| Requests {
@@ -68,11 +94,8 @@ impl Access {
         Self {
             tokens,
             requests,
-            changes: Changes {
-                most: limits.application_changes,
-                rate: RateLimit::new(limits.application_changes, CHANGES_WITHIN),
-                refused: AtomicU64::new(0),
-            },
+            changes: Changes::new(limits.application_changes),
+            reads: Changes::new(limits.application_changes),
         }
     }
 
@@ -108,21 +131,20 @@ impl Access {
     /// Counts one change, which has an entry in the audit log, by a caller that is bound to an application; all of them
     /// together have one limit. Others have none.
     pub(crate) fn admit_change(&self, caller: &Caller) -> Result<(), ApiError> {
-        let Some(application) = caller.bound_to() else {
-            return Ok(());
-        };
-        let taken = self.changes.rate.take(application, Instant::now());
-        taken.map_err(|retry_after| {
-            self.changes.refused.fetch_add(1, Ordering::Relaxed);
-            ApiError::TooManyChanges { retry_after }
-        })
+        self.changes.admit(caller)
     }
 
-    /// What the limit of changes refused since the start.
+    /// Counts one read that has an entry in the audit log, like a change but apart from changes: who reads much does
+    /// not keep others from changing settings.
+    pub(crate) fn admit_read(&self, caller: &Caller) -> Result<(), ApiError> {
+        self.reads.admit(caller)
+    }
+
+    /// What the limits of changes and of audited reads refused since the start.
     pub(crate) fn change_figures(&self) -> ChangeFigures {
         ChangeFigures {
             most: self.changes.most,
-            refused: self.changes.refused.load(Ordering::Relaxed),
+            refused: self.changes.refused() + self.reads.refused(),
         }
     }
 }

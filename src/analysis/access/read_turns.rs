@@ -62,7 +62,7 @@ impl ReadTurns {
     /// Reads one row by its key, over the connections of the look-ups.
     ///
     /// # Errors
-    /// As [`ReadTurns::read`].
+    /// Those of [`ReadTurns::read`].
     pub(crate) async fn look_up<T: Send + 'static>(
         &self,
         caller: &Caller,

@@ -3,6 +3,7 @@
 //! change may contain, `access::caller` who may make it.
 
 use super::Admin;
+use super::changes::audited;
 use super::draft::{Content, Edit, Part};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::audit::{Action, Target};
@@ -126,18 +127,19 @@ impl Admin {
         );
         let edit = self.beside_file(made.id, edit)?;
         let (mut made, content) = self.checked(caller, edit, made).await?;
-        let changed = content.changes(&made);
+        let changes = content.changes(&made);
         if id.is_some() && self.applications.application(made.id).await?.is_some() {
             return Err(ApiError::Conflict("id: an application has it already"));
         }
         content.fill(&mut made);
-        let details = json!({"version_from": null, "version_to": 1, "changed": changed});
+        let details = audited(&changes, json!({"version_from": null, "version_to": 1}));
         let target = Target::Application(made.id);
         let entry = Action::ApplicationCreate.entry(caller, target, details);
         self.applications
             .add_application(made.clone(), &caller.name, Some(entry))
             .await?;
         self.application_cache.invalidate_all();
+        self.until_in_force().await;
         Ok(self.file_policies.in_force(made))
     }
 
@@ -206,6 +208,7 @@ impl Admin {
         done(removed)?;
         self.application_cache.invalidate_all();
         self.token_cache.invalidate_all();
+        self.until_in_force().await;
         Ok(())
     }
 
@@ -290,16 +293,15 @@ impl Admin {
         origin: ContentOrigin,
     ) -> Result<Application, ApiError> {
         let (mut base, content) = self.checked(caller, edit, base).await?;
-        let changed = content.changes(&base);
+        let changes = content.changes(&base);
         content.fill(&mut base);
         base.updated_at_ms = now_ms();
         let (action, restored) = match origin {
             ContentOrigin::Changed => (Action::ApplicationChange, None),
             ContentOrigin::Restored(version) => (Action::ApplicationRestore, Some(version)),
         };
-        let mut details = json!({
-            "version_from": base.version, "version_to": base.version + 1, "changed": changed,
-        });
+        let versions = json!({"version_from": base.version, "version_to": base.version + 1});
+        let mut details = audited(&changes, versions);
         if let (Some(version), Value::Object(details)) = (restored, &mut details) {
             details.insert("restored".to_owned(), version.into());
         }
@@ -309,6 +311,7 @@ impl Admin {
         let changed = self.applications.change_application(change, Some(entry));
         base.version = done(changed.await?)?;
         self.application_cache.invalidate_all();
+        self.until_in_force().await;
         Ok(self.file_policies.in_force(base))
     }
 }
@@ -356,6 +359,11 @@ fn as_change(
         changed_by: changed_by.to_owned(),
         keep,
     }
+}
+
+/// The rules of an application that nobody has chosen rules for: sensitive data, and guardrails in prompts.
+pub(crate) fn first_rules() -> Value {
+    json!({"pre": {"guardrails": {}}})
 }
 
 /// An application without a policy, created now. Rules without keys take the defaults of the running

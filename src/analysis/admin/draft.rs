@@ -1,15 +1,13 @@
 //! Applies an edit to an application, checks the result as a whole and names what changes. No store
 //! (CONTRACT 38).
 
+use super::changes::{self, Change};
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::analysis::text_checks::{check_description, check_name, check_no_nul};
 use monitor_model::{Policy, PolicyProblems};
 use monitor_store::Application;
-use serde_json::{Map, Value, json};
-
-/// Names of changed fields in one entry of the audit log.
-const NAMED_CHANGES: usize = 100;
+use serde_json::{Value, json};
 
 /// An edit of one document.
 #[derive(Clone, Debug)]
@@ -95,8 +93,8 @@ impl Edit {
 }
 
 impl Content {
-    /// The names of the changed fields, such as `policy.phrase`.
-    pub(crate) fn changes(&self, base: &Application) -> Vec<String> {
+    /// What differs from an application, by what is in force.
+    pub(crate) fn changes(&self, base: &Application) -> Vec<Change> {
         let before = json!({
             "name": base.name,
             "description": base.description,
@@ -109,9 +107,7 @@ impl Content {
             "rules": self.rules,
             "policy": self.policy,
         });
-        let mut names = Vec::new();
-        differences(&before, &after, "", &mut names);
-        names
+        changes::between(&before, &after)
     }
 }
 
@@ -178,27 +174,6 @@ fn policy_value(application: &Application) -> Value {
     json!(policy.and_then(|policy| policy.as_ref().ok()))
 }
 
-fn differences(before: &Value, after: &Value, path: &str, names: &mut Vec<String>) {
-    let (Value::Object(old), Value::Object(new)) = (before, after) else {
-        if before != after && names.len() < NAMED_CHANGES {
-            names.push(path.to_owned());
-        }
-        return;
-    };
-    let added = new.keys().filter(|key| !old.contains_key(*key));
-    for key in old.keys().chain(added) {
-        let inner = match path {
-            "" => key.clone(),
-            path => format!("{path}.{key}"),
-        };
-        differences(at(old, key), at(new, key), &inner, names);
-    }
-}
-
-fn at<'v>(map: &'v Map<String, Value>, key: &str) -> &'v Value {
-    map.get(key).unwrap_or(&Value::Null)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -236,12 +211,14 @@ mod tests {
             })
         );
         assert_eq!(content.policy, Some(Policy::new(AppMode::Sync, "Never.")));
-        let changed = [
+        let changes = content.changes(&base());
+        let changed: Vec<_> = changes.iter().map(|change| &*change.path).collect();
+        let expected = [
             "policy.phrase",
+            "rules.post.dataclean",
             "rules.pre.dataclean.clean_type",
-            "rules.post",
         ];
-        assert_eq!(content.changes(&base()), changed);
+        assert_eq!(changed, expected);
     }
 
     #[test]

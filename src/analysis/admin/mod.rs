@@ -2,14 +2,18 @@
 //! text or on stored records (CONTRACT 16, 30, 38).
 
 pub(crate) mod applications;
+pub(crate) mod changes;
 pub(crate) mod differences;
 pub(crate) mod draft;
+mod in_force;
 mod key_locks;
 pub(crate) mod policies;
 pub(crate) mod replay;
 pub(crate) mod tokens;
 pub(crate) mod trial;
+mod weaker;
 
+pub(crate) use in_force::InForce;
 pub(crate) use key_locks::KeyLocks;
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
@@ -21,6 +25,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::access::token_cache::TokenCache;
 use crate::analysis::audit::AuditLog;
+use crate::analysis::budgets::BudgetBoard;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
@@ -46,6 +51,8 @@ pub struct Admin {
     pub(super) audit: AuditLog,
     pub(super) reads: Arc<ReadTurns>,
     pub(super) file_policies: Arc<FilePolicies>,
+    pub(super) in_force: InForce,
+    pub(super) budgets: Arc<BudgetBoard>,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) token_cache: Arc<TokenCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

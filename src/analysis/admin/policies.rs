@@ -3,7 +3,7 @@
 
 use super::Admin;
 use super::applications::bare_application;
-use crate::policy::{Content, FileList, PolicyStore, PolicyStoreError};
+use crate::policy::{Content, CountedPolicyStore, FileList, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
 use monitor_store::{ApplicationPolicyStore, StoreError};
@@ -46,9 +46,18 @@ impl Admin {
             .check()
             .map_err(|problems| SetPolicyError::Refused(PolicyProblems(problems)))?;
         match self.policies.set_policy(application, Some(policy)).await? {
-            true => Ok(()),
+            true => {
+                self.until_in_force().await;
+                Ok(())
+            }
             false => Err(SetPolicyError::UnknownApplication),
         }
+    }
+
+    /// Waits until the gateway of this process has the policies that are stored now.
+    pub(super) async fn until_in_force(&self) {
+        let count = async { self.policies.policy_changes().await.ok() };
+        self.in_force.reach(count).await;
     }
 
     /// Every application that has a policy, with what is wrong where it cannot be read.
@@ -61,7 +70,13 @@ impl Admin {
 
     /// The policies of this store for the gateway of the same process.
     pub fn policy_store(&self) -> Box<dyn PolicyStore> {
-        Box::new(LocalPolicies::new(self.policies.clone()))
+        let store = self.policies.clone();
+        Box::new(LocalPolicies::new(store, self.in_force.report()))
+    }
+
+    /// A policy store for the gateway of this process, with the budgets that are counted here.
+    pub(crate) fn with_own_count(&self, store: Box<dyn PolicyStore>) -> Box<dyn PolicyStore> {
+        Box::new(CountedPolicyStore::new(store, self.budgets.subscribe()))
     }
 
     /// Puts the policies of a configuration file in force before those of the store.
@@ -108,15 +123,17 @@ struct LocalPolicies {
     store: Arc<dyn ApplicationPolicyStore>,
     written: watch::Receiver<()>,
     seen: Option<i64>,
+    in_force: watch::Sender<Option<i64>>,
 }
 
 impl LocalPolicies {
-    fn new(store: Arc<dyn ApplicationPolicyStore>) -> Self {
+    fn new(store: Arc<dyn ApplicationPolicyStore>, in_force: watch::Sender<Option<i64>>) -> Self {
         let written = store.policy_written();
         Self {
             store,
             written,
             seen: None,
+            in_force,
         }
     }
 
@@ -147,6 +164,8 @@ impl PolicyStore for LocalPolicies {
     }
 
     async fn changed(&mut self) {
+        // What was read last has been put in force since.
+        self.in_force.send_replace(self.seen);
         // This ends early only when the store is gone, which is not a change either.
         if let Ok(Err(_)) = tokio::time::timeout(POLL_INTERVAL, self.written.changed()).await {
             tokio::time::sleep(POLL_INTERVAL).await;

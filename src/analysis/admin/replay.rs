@@ -4,6 +4,7 @@
 use super::Admin;
 use super::differences::{self, Basis, Difference, Verdict};
 use crate::analysis::access::caller::Caller;
+use crate::analysis::audit::{Action, Target};
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::application_cache::{self, CompiledRules};
 use crate::analysis::ingest::inline_rules::Validation;
@@ -19,7 +20,7 @@ use monitor_model::{
 };
 use monitor_store::{RecordFilter, RecordSummary, StoreError, StoredRecord};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -156,6 +157,14 @@ impl Admin {
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
         let record = find_record(&self.records, &self.reads, caller, id).await?;
+        if record.message.is_some() {
+            // A verdict of rules that mask nothing repeats the text.
+            let target = Target::Record(id, record.summary.application_id);
+            let noted = self
+                .audit
+                .note_read(caller, Action::RecordReadOriginal, target, json!({}));
+            noted.await?;
+        }
         let judge = self.rules_of(caller, &record).await?;
         let mut explanation = Explanation {
             request_id: id,

@@ -3,7 +3,8 @@
 use super::admin::{applications, audit, parts, replays, tokens, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, chain, erasure, exchanges, export, files, list, sessions, statistics,
+    attachments, budgets, chain, costs, erasure, exchanges, export, files, list, sessions,
+    statistics,
 };
 use crate::analysis::Services;
 use axum::extract::DefaultBodyLimit;
@@ -27,6 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
         ("/chain", get(chain::list)),
         ("/statistics", get(statistics::list)),
         ("/statistics/users", get(statistics::users)),
+        ("/statistics/costs", get(costs::list)),
     ];
     let processing = [
         ("/process_request", post(process::request)),
@@ -39,7 +41,7 @@ pub(super) fn routes() -> Vec<Route> {
         ("/process_batch", post(batch::process)),
         ("/process_tool_call", post(tool_calls::process)),
     ];
-    let announced = |(path, methods): Route| (path, methods.layer(map_response(announce_batches)));
+    let announced = |(path, methods): Route| (path, methods.layer(map_response(announce_offers)));
     routes.extend(processing.into_iter().map(announced));
     routes.extend(attachment_routes());
     routes.extend(administration());
@@ -105,6 +107,7 @@ fn administration() -> Vec<Route> {
                 .put(parts::replace_policy)
                 .patch(parts::change_policy),
         ),
+        ("/applications/{id}/budgets", get(budgets::list)),
         ("/applications/{id}/versions", get(versions::list)),
         ("/applications/{id}/versions/{version}", get(versions::one)),
         ("/applications/{id}/restore", post(versions::restore)),
@@ -121,9 +124,11 @@ fn administration() -> Vec<Route> {
     ]
 }
 
-/// Tells a gateway that it may send records in batches (CONTRACT 39).
-async fn announce_batches(mut response: Response) -> Response {
+/// Tells a gateway that it may send records in batches (CONTRACT 39), and calls of tools and their results with them.
+async fn announce_offers(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    headers.insert("x-monitor-batch", HeaderValue::from_static("1"));
+    for offer in ["x-monitor-batch", "x-monitor-tools"] {
+        headers.insert(offer, HeaderValue::from_static("1"));
+    }
     response
 }

@@ -15,6 +15,7 @@ use monitor_detect::{AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, 
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
+use tokio::task::yield_now;
 
 /// Longer messages are analyzed away from the threads that serve connections, which a message of this size
 /// holds for a millisecond or two.
@@ -22,12 +23,19 @@ const INLINE_BYTES: usize = 16 * 1024;
 /// The same for custom regexes, whose cost per byte is not known. Models always run away from these
 /// threads: they take a thousand times longer.
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
+/// The same for messages that nobody awaits, which come many at a time.
+const INLINE_BYTES_OF_DEFERRED: usize = 4 * 1024;
 /// Messages of at most this cost have places that longer ones never take.
 const SHORT: u64 = 256 * 1024;
 /// One access key may have a quarter of what waits.
 const PARTS: u64 = 4;
 /// What a message costs besides its bytes: with it, a tenant has a message at least in each round.
 const COST_OF_A_MESSAGE: u64 = 4 * 1024;
+/// Lines of batches with at most so many bytes of messages together are analyzed and stored without a turn.
+const SHORT_OF_BATCH: usize = 16 * 1024;
+/// How many batches with longer ones are analyzed and stored at a time: their findings take many times their bytes
+/// until they are stored, and the store's queue is that of the records that somebody awaits.
+const BATCHES: usize = 8;
 /// How much nicer long messages are than the threads that serve connections.
 const NICE: i32 = 5;
 /// How many times as much a byte costs where custom regexes look at it.
@@ -50,6 +58,8 @@ pub(crate) struct MessageAnalyzer {
     turns: Arc<Turns>,
     /// Of those that are analyzed on these threads: no job of the other turns takes their places.
     inline_turns: Arc<Turns>,
+    /// Of the lines of batches.
+    batch_turns: Arc<Turns>,
 }
 
 impl MessageAnalyzer {
@@ -83,6 +93,11 @@ impl MessageAnalyzer {
             has_models,
             turns: Turns::new(limits),
             inline_turns: Turns::new(limits),
+            batch_turns: Turns::new(TurnLimits {
+                places: BATCHES,
+                reserved: 0,
+                ..limits
+            }),
         }
     }
 
@@ -112,7 +127,7 @@ impl MessageAnalyzer {
     ) -> Result<(OwnedMessage, Report), ApiError> {
         let bytes = bytes(&self.engine, &message, rules);
         let cost = cost(bytes, rules);
-        if bytes <= self.longest_inline(rules) {
+        if bytes <= self.longest_inline(rules, claim.urgency) {
             let analyze = || {
                 let message = message.borrow();
                 self.engine
@@ -120,12 +135,18 @@ impl MessageAnalyzer {
             };
             let report = match claim.urgency {
                 Urgency::Awaited => self.inline_turns.run_here(claim, cost, analyze).await,
-                Urgency::Deferred => analyze(),
+                Urgency::Deferred => {
+                    let report = analyze();
+                    // More of them may be ready in this task: others get the thread in between.
+                    yield_now().await;
+                    report
+                }
             };
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
-        let turn = self.turn(claim, cost).await?;
+        let turn = self.turn(&self.turns, claim, cost).await;
+        let turn = turn.map_err(ApiError::Busy)?;
         let is_short = turn.is_short();
         let analyze = move || {
             let report = engine.analyze_with(message.borrow(), &rules, &proposed, &steady_us);
@@ -140,28 +161,41 @@ impl MessageAnalyzer {
         .ok_or(ApiError::Internal)
     }
 
-    fn longest_inline(&self, rules: &Compiled) -> usize {
+    fn longest_inline(&self, rules: &Compiled, urgency: Urgency) -> usize {
         match rules.has_regexes() {
             _ if self.has_models => 0,
             true => INLINE_BYTES_OF_REGEXES,
+            false if urgency == Urgency::Deferred => INLINE_BYTES_OF_DEFERRED,
             false => INLINE_BYTES,
         }
     }
 
+    /// Waits until the next lines of a batch, with so many bytes of messages, may be analyzed and stored.
+    pub(crate) async fn batch_turn(
+        &self,
+        claim: Claim,
+        bytes: usize,
+    ) -> Result<Option<Turn>, TurnRefusal> {
+        if bytes <= SHORT_OF_BATCH {
+            return Ok(None);
+        }
+        let turn = self.turn(&self.batch_turns, claim, bytes as u64);
+        turn.await.map(Some)
+    }
+
     /// Waits for the tenant's turn.
-    async fn turn(&self, claim: Claim, cost: u64) -> Result<Turn, ApiError> {
+    async fn turn(&self, turns: &Arc<Turns>, claim: Claim, cost: u64) -> Result<Turn, TurnRefusal> {
         let began = Instant::now();
-        let turn = take_turn(&self.turns, claim, cost).await;
+        let turn = take_turn(turns, claim, cost).await;
         let metrics = self.remote.metrics();
         if let Some(metrics) = metrics {
             let seconds = began.elapsed().as_secs_f64();
             metrics.turns.waited(claim.urgency.as_str(), seconds);
         }
-        turn.map_err(|reason| {
+        turn.inspect_err(|&reason| {
             if let Some(metrics) = metrics {
                 AnalysisRefused { reason }.emit(metrics);
             }
-            ApiError::Busy(reason)
         })
     }
 }

@@ -24,6 +24,7 @@ const RETRY: Duration = Duration::from_secs(60);
 pub(crate) struct LoadedApplication {
     pub(crate) id: ApplicationId,
     pub(crate) version: i64,
+    pub(crate) created_at_ms: i64,
     pub(crate) policy: Option<Policy>,
     pub(crate) rules: Arc<CompiledRules>,
 }
@@ -192,6 +193,7 @@ impl ApplicationCache {
         let loaded = Arc::new(LoadedApplication {
             id: stored.id,
             version: stored.version,
+            created_at_ms: stored.created_at_ms,
             policy: stored.policy.and_then(Result::ok),
             rules,
         });

@@ -1,11 +1,15 @@
 //! What the metrics show of messages: what was found in them, the time of each step, and what was stored.
 
 use super::Ingest;
+use super::pricing::TokensByPrice;
+use crate::analysis::budgets::BudgetBoard;
 use crate::observe::events::IdReused;
-use crate::observe::{AnalysisResult, AnalysisStep, IncompleteReason, Metrics, ReusedId};
+use crate::observe::{
+    AnalysisResult, AnalysisStep, CostMetrics, IncompleteReason, Metrics, ReusedId, TokenKind,
+};
 use monitor_detect::NOT_ANALYZED;
-use monitor_model::{AnalysisResponse, Stage, Status};
-use monitor_store::Insertion;
+use monitor_model::{AnalysisResponse, ApplicationId, Stage, Status};
+use monitor_store::{CallCost, Insertion, NewRecord};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,14 +17,34 @@ use std::time::{Duration, Instant};
 pub(super) struct StoreTimer {
     metrics: Option<Arc<Metrics>>,
     stage: Stage,
+    application: ApplicationId,
+    cost: Option<CallCost>,
+    budgets: Arc<BudgetBoard>,
     began: Instant,
 }
 
 impl StoreTimer {
+    /// The same from now on, for the record as it is by now.
+    pub(super) fn restarted(self, record: &NewRecord) -> Self {
+        Self {
+            cost: record.cost.clone(),
+            began: Instant::now(),
+            ..self
+        }
+    }
+
     /// The record is durable.
     pub(super) fn stored(&self, insertion: &Insertion) {
+        let is_new = !matches!(insertion, Insertion::Earlier(_));
+        let cost = self.cost.as_ref().filter(|_| is_new);
         if let Some(metrics) = &self.metrics {
             metrics.analysis.stored(self.stage, self.began.elapsed());
+            if let Some(cost) = cost {
+                count_cost(&metrics.costs, self.application, cost);
+            }
+        }
+        if cost.is_some() {
+            self.budgets.cost_stored();
         }
         if matches!(insertion, Insertion::Apart(_)) {
             self.id_reused(ReusedId::StoredApart);
@@ -47,10 +71,13 @@ impl Ingest {
     }
 
     /// A record is handed to the store.
-    pub(super) fn store_timer(&self, stage: Stage) -> StoreTimer {
+    pub(super) fn store_timer(&self, record: &NewRecord) -> StoreTimer {
         StoreTimer {
             metrics: self.remote().metrics().cloned(),
-            stage,
+            stage: record.stage,
+            application: record.application_id,
+            cost: record.cost.clone(),
+            budgets: self.budgets.clone(),
             began: Instant::now(),
         }
     }
@@ -88,6 +115,28 @@ impl Ingest {
                 metrics.analysis.took(step, Duration::from_micros(took_us));
             }
         }
+    }
+}
+
+fn count_cost(metrics: &CostMetrics, application: ApplicationId, cost: &CallCost) {
+    let Some(priced) = cost.priced else {
+        return;
+    };
+    // Another model's name is any text of the client's.
+    let entry = cost.counted_as.model.as_deref();
+    let call = metrics.labels_of(application, entry, priced);
+    let tokens = TokensByPrice::of(cost.usage.tokens);
+    for (kind, count) in [
+        (TokenKind::Input, tokens.input),
+        (TokenKind::CachedInput, tokens.cached_input),
+        (TokenKind::CacheWrite, tokens.cache_write),
+        (TokenKind::Output, tokens.output),
+        (TokenKind::Reasoning, tokens.reasoning),
+    ] {
+        metrics.used(&call, kind, count);
+    }
+    if let (Some(amount), Some(currency)) = (cost.amount, &cost.currency) {
+        metrics.cost(&call, currency, amount.to_f64());
     }
 }
 

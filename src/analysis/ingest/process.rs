@@ -1,11 +1,13 @@
 //! One message from request to record: its rules, its verdict, its record (§2.7 to §2.9, §4.3).
 
 mod erased_users;
+mod pending;
 mod reused_id;
 
 use super::Ingest;
 use super::owned_message::OwnedMessage;
 use super::parameters::Parameters;
+use super::parts::PendingParts;
 use super::record_builder::{self, AnalyzedMessage, CallerView};
 use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
@@ -19,6 +21,7 @@ use erased_users::{RefusedExchange, durable_of_insert, verdict_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
 use monitor_store::{NewRecord, Scope, StoreError, ToolCall};
+use pending::{Pending, PendingNames};
 #[cfg(test)]
 pub(crate) use reused_id::OTHER_TEXT;
 use std::future::poll_fn;
@@ -32,6 +35,7 @@ pub(crate) type Written = Pin<Box<dyn Future<Output = Result<(), StoreError>> + 
 pub(super) struct BuiltRecord {
     record: NewRecord,
     caller_view: Option<CallerView>,
+    pending: Pending,
 }
 
 /// A verdict as its caller gets it, and as it is stored.
@@ -113,9 +117,13 @@ impl Ingest {
         let BuiltRecord {
             record,
             caller_view,
+            pending,
         } = self.build_record(&caller, request).await?;
         let mut answer = record.answer.clone();
-        let durable = self.begin_insert(record).await?;
+        let durable = match pending.is_empty() {
+            true => self.begin_insert(record).await?,
+            false => self.insert_with(pending.unawaited(), record),
+        };
         CallerView::apply(caller_view, &mut answer);
         Ok((answer, durable))
     }
@@ -132,7 +140,13 @@ impl Ingest {
     ) -> Result<Option<ApplicationId>, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
         if application_id.is_some() {
-            self.applications.resolve(application_id, &caller).await?;
+            let application = self.applications.resolve(application_id, &caller).await?;
+            if self.held_since.covers(application.created_at_ms) {
+                return Err(ApiError::Field {
+                    field: "application_id",
+                    problem: "its policy is not in force yet",
+                });
+            }
         }
         caller.narrow(None)
     }
@@ -150,9 +164,11 @@ impl Ingest {
     /// Stores a record; answers once it is durable.
     pub(super) async fn store(&self, built: BuiltRecord) -> Result<StoredVerdict, ApiError> {
         let BuiltRecord {
-            record,
+            mut record,
             caller_view,
+            pending,
         } = built;
+        pending.complete(&mut record).await;
         let own = StoredVerdict {
             answer: record.answer.clone(),
             blocked: record.blocked,
@@ -187,7 +203,7 @@ impl Ingest {
             answer: record.answer.clone(),
             blocked: record.blocked,
         };
-        let timer = self.store_timer(record.stage);
+        let timer = self.store_timer(&record);
         let refused = RefusedExchange::of(&record, &self.removal);
         let stored = refused
             .erase_if(self.records.insert_new(record).await)
@@ -202,7 +218,7 @@ impl Ingest {
     /// of others are none of its concern, and until it is durable the record stays with its caller.
     async fn begin_insert(&self, record: NewRecord) -> Result<Written, ApiError> {
         let records = self.records.clone();
-        let timer = self.store_timer(record.stage);
+        let timer = self.store_timer(&record);
         let refused = RefusedExchange::of(&record, &self.removal);
         let length = record.message.as_ref().map_or(0, |text| text.len());
         let mut begun = async move { records.begin_insert(record).await }.boxed();
@@ -215,6 +231,19 @@ impl Ingest {
                 Ok(durable.boxed())
             }
         }
+    }
+
+    /// Completes a record and hands it to the store, once the verdict on its message is given.
+    fn insert_with(&self, pending: Pending, mut record: NewRecord) -> Written {
+        let records = self.records.clone();
+        let timer = self.store_timer(&record);
+        let refused = RefusedExchange::of(&record, &self.removal);
+        Box::pin(async move {
+            pending.complete(&mut record).await;
+            let timer = timer.restarted(&record);
+            let begun = records.begin_insert(record).await;
+            durable_of_insert(begun, timer, refused)?.await
+        })
     }
 
     pub(super) async fn build_record(
@@ -251,6 +280,7 @@ impl Ingest {
             stage,
             inline,
         };
+        let tools = std::mem::take(&mut parameters.tools);
         let subject = Subject {
             input,
             parameters,
@@ -258,10 +288,23 @@ impl Ingest {
         };
         let analyzed = self.analyze(&rules, subject, claim).await?;
         self.count_analyzed(stage, &analyzed.answer);
-        let (record, caller_view) = record_builder::build(&rules, analyzed);
+        let cost = self.cost_of(&rules, &analyzed);
+        let (mut record, caller_view) = record_builder::build(&rules, analyzed, cost);
+        let names = (!self.cost_names.name(&mut record)).then(|| PendingNames {
+            names: self.cost_names.clone(),
+            prices: self.prices.load_full(),
+        });
+        let cost = self.pending_cost(&record);
+        let parts = (!tools.is_empty()).then(|| PendingParts {
+            analyzer: self.analyzer.clone(),
+            rules,
+            tools,
+            claim,
+        });
         Ok(BuiltRecord {
             record,
             caller_view,
+            pending: Pending { parts, cost, names },
         })
     }
 
@@ -273,7 +316,7 @@ impl Ingest {
     ) -> Result<AnalyzedMessage, ApiError> {
         let Subject {
             mut input,
-            parameters,
+            mut parameters,
             mut tool,
         } = subject;
         let compiled = rules.compiled();
@@ -290,6 +333,7 @@ impl Ingest {
             record_builder::clean_error(engine, compiled, &mut input.additional_parameters);
             record_builder::clean_reasons(engine, compiled, &mut report.custom_policy);
             record_builder::clean_name(engine, compiled, tool.as_mut());
+            self.clean_model(rules, &mut parameters, &mut input.additional_parameters);
         }
         Ok(AnalyzedMessage {
             parameters,

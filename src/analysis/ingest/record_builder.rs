@@ -6,12 +6,12 @@ use super::parameters::Parameters;
 use super::verdict::{self, RulesInForce};
 use crate::analysis::clock::{now_ms, steady_us};
 use monitor_detect::{Compiled, Engine};
-use monitor_model::{AnalysisResponse, CustomPolicyReport};
-use monitor_store::{NewRecord, ToolCall};
+use monitor_model::{AnalysisResponse, CheckedParts, CustomPolicyReport};
+use monitor_store::{CallCost, NewRecord, ToolCall};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-const NOT_KEPT: &str = "[not kept]";
+pub(super) const NOT_KEPT: &str = "[not kept]";
 /// The longest error text that is cleaned, in bytes; a longer one is not stored.
 const LONGEST_ERROR: usize = 4 * 1024;
 
@@ -45,10 +45,12 @@ impl CallerView {
     }
 }
 
-/// The record, and the caller's view where it differs from what is stored.
+/// The record without the calls or results of tools beside the message, and the caller's view where it differs from
+/// what is stored.
 pub(super) fn build(
     rules: &RulesInForce,
     mut analyzed: AnalyzedMessage,
+    cost: Option<CallCost>,
 ) -> (NewRecord, Option<CallerView>) {
     let application = &rules.application;
     let keeps_original = application.rules.keep_original;
@@ -59,10 +61,15 @@ pub(super) fn build(
     let policy = application.policy.as_ref();
     let side = verdict::side(rules.stage, analyzed.tool.as_ref());
     let blocks = |policy| verdict::blocks(policy, side, &analyzed.answer);
+    let is_told = analyzed.additional_parameters.get("unchecked") == Some(&Value::Bool(true));
+    let passes = |policy| verdict::passes_unchecked(policy, side, &analyzed.answer);
+    // Whoever calls a tool decides what a missing verdict on it means.
+    let passes = analyzed.tool.is_none() && policy.is_some_and(passes);
     let record = NewRecord {
         application_id: application.id,
         stage: rules.stage,
         blocked: policy.is_some_and(blocks),
+        unchecked: is_told || passes,
         exchange_id: analyzed.parameters.exchange_id,
         tool: analyzed.tool,
         user_id: analyzed.parameters.user_id,
@@ -72,7 +79,9 @@ pub(super) fn build(
         inline_rules: rules.inline.as_ref().map(InlineRules::document),
         message: keeps_original.then_some(analyzed.message),
         additional_parameters: analyzed.additional_parameters,
+        tool_parts: CheckedParts::default(),
         chain: analyzed.parameters.chain,
+        cost,
         answer: analyzed.answer,
     };
     (record, caller_view)

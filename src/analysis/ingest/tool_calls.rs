@@ -3,9 +3,9 @@
 
 use super::Ingest;
 use super::parameters::Parameters;
+use super::parts::text;
 use super::process::StoredVerdict;
 use super::request::{ProcessInput, ProcessRequest};
-use super::tool_text;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::Urgency;
@@ -82,13 +82,13 @@ impl Ingest {
             tool: Some(tool.clone()),
             urgency,
         };
-        let arguments = tool_text::of_arguments(&tool.name, &input.arguments);
+        let arguments = text::of_arguments(&tool.name, &input.arguments);
         let arguments = request(Stage::PostCall, arguments);
         let arguments = self.build_record(caller, arguments).await?;
         let result = match input.result {
             None => None,
             Some(result) => {
-                let result = request(Stage::PreCall, tool_text::of_result(&result));
+                let result = request(Stage::PreCall, text::of_result(&result));
                 Some(self.build_record(caller, result).await?)
             }
         };

@@ -3,7 +3,9 @@
 use super::application_cache::LoadedApplication;
 use super::inline_rules::InlineRules;
 use monitor_detect::{Compiled, Report};
-use monitor_model::{AnalysisResponse, AppMode, Policy, RecordId, SCHEMA_VERSION, Stage};
+use monitor_model::{
+    AnalysisResponse, AppMode, OnBackendFailure, Policy, RecordId, SCHEMA_VERSION, Stage, Status,
+};
 use monitor_store::ToolCall;
 use std::sync::Arc;
 
@@ -59,13 +61,26 @@ pub(crate) fn side(stage: Stage, tool: Option<&ToolCall>) -> Stage {
 
 /// Whether a policy blocks on a verdict, on this side of the exchange (CONTRACT 12 and 15).
 pub(crate) fn blocks(policy: &Policy, stage: Stage, answer: &AnalysisResponse) -> bool {
-    let applies = match stage {
-        Stage::PreCall => true,
-        Stage::PostCall => policy.replace_response,
-    };
     let on = policy.block_on;
     let is_found = on.guardrails && answer.guardrails.flagged
         || on.custom_policy && answer.custom_policy.flagged
         || on.dataclean && answer.dataclean.flagged;
-    policy.app_mode == AppMode::Sync && applies && is_found
+    awaits(policy, stage) && is_found
+}
+
+/// Whether a gateway lets a message pass without a verdict: a stage of its check failed, nothing else blocks it, and
+/// the policy is open (CONTRACT 13 and 26).
+pub(crate) fn passes_unchecked(policy: &Policy, stage: Stage, answer: &AnalysisResponse) -> bool {
+    let is_open = policy.on_backend_failure == OnBackendFailure::Open;
+    let is_incomplete = answer.status != Status::Success;
+    awaits(policy, stage) && is_open && is_incomplete && !blocks(policy, stage, answer)
+}
+
+/// Whether the verdict is awaited.
+fn awaits(policy: &Policy, stage: Stage) -> bool {
+    let applies = match stage {
+        Stage::PreCall => true,
+        Stage::PostCall => policy.replace_response,
+    };
+    policy.app_mode == AppMode::Sync && applies
 }

@@ -4,6 +4,7 @@
 pub(crate) mod accounts;
 pub(crate) mod administration;
 pub(crate) mod first_link;
+pub(crate) mod kept_forms;
 pub(crate) mod oidc;
 pub(crate) mod oidc_accounts;
 pub(crate) mod passwords;
@@ -14,6 +15,7 @@ pub(crate) mod sign_ins;
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{Account, AccountId, Role};
 
+use kept_forms::KeptForms;
 use monitor_store::{AccountStore, ApplicationStore, SignInStore};
 use oidc::Provider;
 use refused_sign_ins::RefusedSignIns;
@@ -33,4 +35,5 @@ pub struct People {
     pub(super) oidc: Option<Provider>,
     pub(crate) refused_sign_ins: RefusedSignIns,
     pub(crate) limits: SignInLimits,
+    pub(crate) kept_forms: Arc<KeptForms>,
 }

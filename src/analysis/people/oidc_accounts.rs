@@ -5,16 +5,21 @@
 use super::People;
 use super::accounts::new_account;
 use super::administration::{AccountEdit, check_name, target};
-use super::oidc::{AccessDenied, Person, Provider};
+use super::oidc::{AccessDenied, Flow, LASTS, Person, Provider};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::audit::Action;
+use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::config::SignInRole;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use monitor_store::{Account, Identity, Role};
+use monitor_model::Secret;
+use monitor_store::{Account, Identity, Role, SecretHash, TakenStates};
 use serde_json::json;
 use sha2::{Digest, Sha256};
+
+/// Taken states that are remembered.
+const MOST_TAKEN_STATES: u32 = 10_000;
 
 /// Why a person is not signed in.
 pub(crate) enum EntryError {
@@ -42,6 +47,7 @@ impl From<SignInRole> for Role {
             SignInRole::Administrator => Self::Administrator,
             SignInRole::Developer => Self::Developer,
             SignInRole::Analyst => Self::Analyst,
+            SignInRole::Reviewer => Self::Reviewer,
         }
     }
 }
@@ -50,6 +56,18 @@ impl People {
     /// The configured provider.
     pub(crate) fn oidc(&self) -> Option<&Provider> {
         self.oidc.as_ref()
+    }
+
+    /// Takes the state of a sign-in that comes back; false if it came back before, to whichever server.
+    pub(crate) async fn take_state(&self, flow: &Flow) -> Result<bool, ApiError> {
+        let (hash, now_ms) = (SecretHash::of(&Secret::new(flow.state.as_str())), now_ms());
+        let lasts_ms = i64::try_from(LASTS.as_millis()).unwrap_or(i64::MAX);
+        let remembered = TakenStates {
+            // Clocks of servers differ.
+            since_ms: now_ms.saturating_sub(lasts_ms.saturating_mul(2)),
+            most: MOST_TAKEN_STATES,
+        };
+        Ok(self.sign_ins.take_state(hash, now_ms, remembered).await?)
     }
 
     /// The account of a person, created or linked where necessary, with the current role.

@@ -1,11 +1,16 @@
 //! Passwords of people: Argon2id in PHC form, and their minimum length. A password is never stored, logged
-//! or quoted. At most two are hashed at a time, since each takes 19 MiB.
+//! or quoted. At most two are hashed at a time, since each takes 19 MiB, and one for each client or account: they
+//! take fair turns, so that nobody keeps others from signing in.
 
 use crate::analysis::error::{ApiError, FieldProblem};
+use crate::fair_queue::{Claim, QUANTUM, Tenant, TurnLimits, Turns, Urgency, network};
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
 use monitor_model::Secret;
-use tokio::sync::Semaphore;
+use monitor_store::AccountId;
+use std::net::IpAddr;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// The length of a password in characters.
 const SHORTEST: usize = 12;
@@ -14,7 +19,41 @@ const AT_ONCE: usize = 2;
 /// Memory in KiB, passes, lanes.
 const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
 
-static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
+/// The longest wait for a turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(|| {
+    Turns::new(TurnLimits {
+        places: AT_ONCE,
+        reserved: 1,
+        short: QUANTUM,
+        waiting_cost: u64::MAX,
+        parts: 1,
+        longest_wait: LONGEST_WAIT,
+    })
+});
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Person {
+    /// Who signs in from this address.
+    At(Option<IpAddr>),
+    /// Whose account it is.
+    Owner(AccountId),
+}
+
+impl Person {
+    fn claim(self) -> Claim {
+        let person = match self {
+            Self::At(address) => Self::At(address.map(network)),
+            Self::Owner(_) => self,
+        };
+        Claim {
+            tenant: Tenant::new(&person, &()),
+            urgency: Urgency::Awaited,
+        }
+    }
+}
 
 /// Checks a new password.
 pub(crate) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
@@ -38,10 +77,10 @@ pub(crate) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
 }
 
 /// The hash of a password, as stored.
-pub(crate) async fn hash(password: Secret) -> Result<String, ApiError> {
+pub(crate) async fn hash(password: Secret, person: Person) -> Result<String, ApiError> {
     let mut salt = [0u8; 16];
     getrandom::fill(&mut salt).map_err(|_| ApiError::Internal)?;
-    in_turn(move || {
+    in_turn(person, move || {
         let salt = SaltString::encode_b64(&salt).ok()?;
         let hash = argon2()?.hash_password(password.expose().as_bytes(), &salt);
         Some(hash.ok()?.to_string())
@@ -51,12 +90,16 @@ pub(crate) async fn hash(password: Secret) -> Result<String, ApiError> {
 }
 
 /// Whether a password matches a hash. Without a hash it never does, after the same amount of work.
-pub(crate) async fn matches(password: Secret, hash: Option<String>) -> Result<bool, ApiError> {
+pub(crate) async fn matches(
+    password: Secret,
+    hash: Option<String>,
+    person: Person,
+) -> Result<bool, ApiError> {
     let Some(stored) = hash else {
-        self::hash(password).await?;
+        self::hash(password, person).await?;
         return Ok(false);
     };
-    in_turn(move || {
+    in_turn(person, move || {
         let parsed = PasswordHash::new(&stored).ok()?;
         Some(
             argon2()?
@@ -75,12 +118,18 @@ fn argon2() -> Option<Argon2<'static>> {
 }
 
 async fn in_turn<T: Send + 'static>(
+    person: Person,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
-    let turn = TURNS.acquire().await.map_err(|_| ApiError::Internal)?;
-    let done = tokio::task::spawn_blocking(work).await;
-    drop(turn);
-    done.map_err(|_| ApiError::Internal)
+    let turn = TURNS.take(person.claim(), QUANTUM).await;
+    let turn = turn.map_err(|_| ApiError::Overloaded)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work();
+        // Held even when the caller goes away: the work goes on.
+        drop(turn);
+        done
+    });
+    done.await.map_err(|_| ApiError::Internal)
 }
 
 #[cfg(test)]
@@ -91,17 +140,34 @@ mod tests {
     #[tokio::test]
     async fn a_hash_tells_its_password_from_others_and_is_never_the_same_twice() {
         let right = || Secret::new("correct horse battery");
-        let (one, other) = (hash(right()).await.unwrap(), hash(right()).await.unwrap());
+        let person = Person::At(None);
+        let [one, other] = [hash(right(), person).await, hash(right(), person).await];
+        let (one, other) = (one.unwrap(), other.unwrap());
         assert!(one.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{one}");
         assert_ne!(one, other);
-        assert!(matches(right(), Some(one.clone())).await.unwrap());
+        assert!(matches(right(), Some(one.clone()), person).await.unwrap());
         assert!(
-            !matches(Secret::new("correct horse batterY"), Some(one))
+            !matches(Secret::new("correct horse batterY"), Some(one), person)
                 .await
                 .unwrap()
         );
-        assert!(!matches(right(), None).await.unwrap());
-        assert!(!matches(right(), Some("nonsense".to_owned())).await.unwrap());
+        assert!(!matches(right(), None, person).await.unwrap());
+        let nonsense = Some("nonsense".to_owned());
+        assert!(!matches(right(), nonsense, person).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn whoever_has_much_to_hash_keeps_nobody_waiting() {
+        let [busy, other] = [1, 2].map(|last| Person::At(Some([192, 0, 2, last].into())));
+        let password = || Secret::new("correct horse battery");
+        let jobs: Vec<_> = (0..12)
+            .map(|_| tokio::spawn(hash(password(), busy)))
+            .collect();
+        tokio::task::yield_now().await;
+        hash(password(), other).await.unwrap();
+        let done = jobs.iter().filter(|job| job.is_finished()).count();
+        jobs.iter().for_each(tokio::task::JoinHandle::abort);
+        assert!(done < 6, "{done}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::People;
 use super::administration::{check_name, target};
-use super::passwords;
+use super::passwords::{self, Person};
 use super::refused_sign_ins::{Reason, RefusedSignIn};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::random_value;
@@ -56,7 +56,7 @@ impl People {
             return Ok(None);
         };
         passwords::check(&password, &owner.name)?;
-        let hash = passwords::hash(password).await?;
+        let hash = passwords::hash(password, Person::Owner(owner.id)).await?;
         let taken = self
             .sign_ins
             .take_link(SecretHash::of(link), now_ms())
@@ -89,7 +89,8 @@ impl People {
             .as_ref()
             .filter(|account| account.disabled_at_ms.is_none());
         let hash = able.and_then(|account| account.password.clone());
-        if able.is_some() & passwords::matches(password, hash).await? {
+        let is_right = passwords::matches(password, hash, Person::At(address)).await?;
+        if able.is_some() & is_right {
             return Ok(account);
         }
         let reason = match (&account, able) {
@@ -177,11 +178,12 @@ impl People {
         change: PasswordChange,
         kept: &Secret,
     ) -> Result<bool, ApiError> {
-        if !passwords::matches(change.old, account.password.clone()).await? {
+        let (person, current) = (Person::Owner(account.id), account.password.clone());
+        passwords::check(&change.new, &account.name)?;
+        if !passwords::matches(change.old, current, person).await? {
             return Ok(false);
         }
-        passwords::check(&change.new, &account.name)?;
-        let hash = passwords::hash(change.new).await?;
+        let hash = passwords::hash(change.new, person).await?;
         let kept = Some(SecretHash::of(kept));
         self.sign_ins.end_other_sign_ins(account.id, kept).await?;
         let verified = account.password.clone();

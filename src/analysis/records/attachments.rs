@@ -5,10 +5,11 @@
 use super::Records;
 use super::documents::Extracted;
 use super::exchanges::ExchangeName;
-use super::file_text::{self, Form};
 use super::files::Linked;
-use super::upload_room::UploadPlace;
+use super::files::file_text::{self, Form};
+use super::files::upload_room::UploadPlace;
 use crate::analysis::access::caller::Caller;
+use crate::analysis::audit::{Action, Target};
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::application_cache::LoadedApplication;
@@ -19,6 +20,7 @@ use monitor_store::{
     AttachTarget, Attachment, BlobBytes, BlobHash, Exchange, Extraction, Findings, Received,
     Scanned, Scope, Upload, WaitingLimits,
 };
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,7 +108,7 @@ impl Records {
         caller: &Caller,
         to: AttachTo,
     ) -> Result<UploadTarget, ApiError> {
-        let record = self.record(caller, to.record).await?.summary;
+        let record = self.record(caller, to.record).await?.record.summary;
         if record.stage != to.stage {
             return Err(ApiError::Field {
                 field: "request_id",
@@ -315,7 +317,7 @@ impl Records {
         }
     }
 
-    /// The files of the record at this position.
+    /// The files of the record at this position; without their names for callers that see no originals.
     pub(crate) async fn attachments(
         &self,
         caller: &Caller,
@@ -323,22 +325,35 @@ impl Records {
     ) -> Result<Vec<Attachment>, ApiError> {
         let files = self.files.store.clone();
         let read = async move { files.attachments(seq).await };
-        self.reads.read(caller, read).await
+        let mut files = self.reads.read(caller, read).await?;
+        if !caller.reads_originals() {
+            files.iter_mut().for_each(|file| file.name.clear());
+        }
+        Ok(files)
     }
 
-    /// One file of a record with its bytes. Without a name, the first of the names that these bytes have.
+    /// One file of a record with its bytes, which is an event of the audit log. Without a name, the first of the names
+    /// that these bytes have.
     pub(crate) async fn attachment(
         &self,
         caller: &Caller,
         record: RecordId,
         wanted: &WantedFile,
     ) -> Result<(Attachment, BlobBytes), ApiError> {
-        let record = self.record(caller, record).await?;
-        let files = self.attachments(caller, record.summary.seq).await?;
+        caller.must_have(&[Scope::Read])?;
+        let record = self.record(caller, record).await?.record.summary;
+        let files = self.attachments(caller, record.seq).await?;
         let file = files.into_iter().find(|file| file.kept && wanted.is(file));
         let file = file.ok_or(ApiError::NotFound)?;
         let bytes = self.files.blobs.read(wanted.hash).await?;
-        Ok((file, bytes.ok_or(ApiError::NotFound)?))
+        let bytes = bytes.ok_or(ApiError::NotFound)?;
+        let target = Target::Record(record.id, record.application_id);
+        let details = json!({"sha256": wanted.hash.to_string(), "size": file.size});
+        let noted = self
+            .audit
+            .note_read(caller, Action::AttachmentDownload, target, details);
+        noted.await?;
+        Ok((file, bytes))
     }
 
     /// The limit of files in one request.

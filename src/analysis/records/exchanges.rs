@@ -2,11 +2,12 @@
 //! that were called in it.
 
 use super::Records;
+use super::masking::{CleanedRecord, cleaned};
 use super::queries::hide_chain;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use monitor_model::{Stage, stored_id};
-use monitor_store::{Exchange, RecordSummary, StoredRecord};
+use monitor_store::{Exchange, RecordSummary};
 
 /// The most parts of tool calls that are shown beside an exchange.
 const MOST_TOOL_PARTS: u32 = 100;
@@ -41,12 +42,12 @@ impl Records {
     }
 
     /// The parts of tool calls in the exchange of a record, oldest first: those that the caller may read, and not
-    /// the record itself.
+    /// the record itself. Without their originals.
     pub(crate) async fn tool_calls(
         &self,
         caller: &Caller,
         beside: &RecordSummary,
-    ) -> Result<Vec<StoredRecord>, ApiError> {
+    ) -> Result<Vec<CleanedRecord>, ApiError> {
         let Some(exchange) = beside.exchange_id.clone() else {
             return Ok(Vec::new());
         };
@@ -57,9 +58,10 @@ impl Records {
         };
         let mut found = self.reads.read(caller, read).await?;
         found.retain(|part| part.summary.id != beside.id);
-        for part in &mut found {
-            hide_chain(caller, part);
-        }
-        Ok(found)
+        let parts = found.into_iter().map(|mut part| {
+            hide_chain(caller, &mut part);
+            cleaned(caller, part)
+        });
+        Ok(parts.collect())
     }
 }

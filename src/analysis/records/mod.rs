@@ -6,36 +6,38 @@ pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
 pub(crate) mod exchanges;
-pub(crate) mod file_room;
-mod file_text;
 pub(crate) mod files;
+pub(crate) mod masking;
+pub(crate) mod originals;
 pub(crate) mod queries;
 pub(crate) mod retention;
 pub(crate) mod saved_filters;
-pub(crate) mod upload_room;
+pub(crate) mod tool_parts;
 pub(crate) mod user_sums;
 
+pub(crate) use crate::analysis::budgets::spending::{BudgetUse, Spending};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
-    Attachment, ChainFilter, FilterId, GatewaySeen, HourTraffic, OTHER_FINDS, RecordFilter,
-    RecordPage, RecordSummary, Scanned, SeenFilter, SessionFilter, SessionPage, SessionSummary,
-    StoreFacts, StoredRecord, WholePage,
+    Attachment, CallCost, ChainFilter, CostFilter, CostGroups, CostSum, FilterId, GatewaySeen,
+    HourTraffic, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned, SeenFilter,
+    SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord, WholePage,
 };
 
 use crate::analysis::access::Access;
 use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::audit::AuditLog;
+use crate::analysis::budgets::BudgetBoard;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::fair_queue::TurnFigures;
-use file_room::FileRoom;
 use files::Files;
+use files::file_room::FileRoom;
+use files::upload_room::{UploadFigures, UploadRoom};
 use monitor_store::{
     ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
     StatisticsStore, StoreEngine, TombstoneStore,
 };
 use std::sync::Arc;
-use upload_room::{UploadFigures, UploadRoom};
 
 /// Reads, exports and erases what is stored.
 pub struct Records {
@@ -57,6 +59,7 @@ pub struct Records {
     pub(super) documents: documents::Reader,
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
+    pub(super) budgets: Arc<BudgetBoard>,
 }
 
 impl Records {

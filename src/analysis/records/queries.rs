@@ -1,14 +1,17 @@
-//! Reads records, sessions and statistics. A bound caller sees its own application only.
+//! Reads records, sessions and statistics. A bound caller sees its own application only, and nobody sees originals:
+//! those are in `originals`.
 //! `api::records::filters` reads filters from a URL.
 
-use super::Records;
+use super::masking::{CleanedPage, CleanedRecord, cleaned, must_search};
+use super::{BudgetUse, Records};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::read_turns::ReadTurns;
+use crate::analysis::budgets::spending::{self, Terms, Users};
 use crate::analysis::error::ApiError;
-use monitor_model::{ApplicationId, CHAIN_PARAMETER, RecordId, TypeCount};
+use monitor_model::{ApplicationId, Budget, CHAIN_PARAMETER, RecordId, TypeCount};
 use monitor_store::{
-    DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage, RecordStore, SessionFilter,
-    SessionPage, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
+    CostFilter, CostSum, DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage,
+    RecordStore, SessionFilter, SessionPage, StatisticsFilter, StoreFacts, StoredRecord,
 };
 use std::sync::Arc;
 
@@ -38,6 +41,14 @@ pub(super) fn hide_chain(caller: &Caller, record: &mut StoredRecord) {
     }
 }
 
+/// The budgets of an application.
+pub(crate) struct ApplicationBudgets {
+    /// Whose they are.
+    pub(crate) application: ApplicationId,
+    /// Those of its policy.
+    pub(crate) budgets: Vec<Budget>,
+}
+
 impl Records {
     /// A page of the list.
     pub(crate) async fn page(
@@ -45,6 +56,7 @@ impl Records {
         caller: &Caller,
         mut filter: RecordFilter,
     ) -> Result<RecordPage, ApiError> {
+        must_search(caller, &filter)?;
         filter.application_id = caller.narrow(filter.application_id)?;
         let records = self.records.clone();
         let read = async move { records.page(&filter).await };
@@ -60,29 +72,35 @@ impl Records {
         Ok(!self.page(caller, filter).await?.records.is_empty())
     }
 
-    /// A page of whole records.
+    /// A page of whole records without their originals.
     pub(crate) async fn whole_page(
         &self,
         caller: &Caller,
         mut filter: RecordFilter,
-    ) -> Result<WholePage, ApiError> {
+    ) -> Result<CleanedPage, ApiError> {
+        must_search(caller, &filter)?;
         filter.application_id = caller.narrow(filter.application_id)?;
         let records = self.records.clone();
         let read = async move { records.whole_page(&filter).await };
-        let mut page = self.reads.read(caller, read).await?;
-        for record in &mut page.records {
-            hide_chain(caller, record);
-        }
-        Ok(page)
+        let page = self.reads.read(caller, read).await?;
+        let records = page.records.into_iter().map(|mut record| {
+            hide_chain(caller, &mut record);
+            cleaned(caller, record)
+        });
+        Ok(CleanedPage {
+            records: records.collect(),
+            next_before: page.next_before,
+        })
     }
 
-    /// A record that the caller can see.
+    /// A record that the caller can see, without its original.
     pub(crate) async fn record(
         &self,
         caller: &Caller,
         id: RecordId,
-    ) -> Result<StoredRecord, ApiError> {
-        find_record(&self.records, &self.reads, caller, id).await
+    ) -> Result<CleanedRecord, ApiError> {
+        let record = find_record(&self.records, &self.reads, caller, id).await?;
+        Ok(cleaned(caller, record))
     }
 
     /// `SQLite` or `PostgreSQL`.
@@ -134,6 +152,57 @@ impl Records {
             Ok((traffic, found.await?))
         };
         self.reads.read(caller, read).await
+    }
+
+    /// What calls cost, and whether there are more sums than the filter's limit.
+    pub(crate) async fn costs(
+        &self,
+        caller: &Caller,
+        mut filter: CostFilter,
+    ) -> Result<(Vec<CostSum>, bool), ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        let limit = filter.limit as usize;
+        // One more than requested, to see whether there are more.
+        filter.limit = filter.limit.saturating_add(1);
+        let statistics = self.statistics.clone();
+        let read = async move { statistics.costs(&filter).await };
+        let mut sums = self.reads.read(caller, read).await?;
+        let truncated = sums.len() > limit;
+        sums.truncate(limit);
+        Ok((sums, truncated))
+    }
+
+    /// What is spent of an application's budgets, in the windows of now; in those of each user, by the `most` users who
+    /// have spent most.
+    pub(crate) async fn budget_uses(
+        &self,
+        caller: &Caller,
+        of: ApplicationBudgets,
+        most: u32,
+    ) -> Result<Vec<BudgetUse>, ApiError> {
+        let ApplicationBudgets {
+            application,
+            budgets,
+        } = of;
+        caller.must_reach(application)?;
+        let statistics = self.statistics.clone();
+        let terms = Terms {
+            users: Users::Highest(most),
+            ..self.budgets.terms()
+        };
+        let read = async move { spending::uses(&*statistics, application, &budgets, &terms).await };
+        self.reads.read(caller, read).await
+    }
+
+    /// The same where anybody may ask for it again and again: one tenant has one such request at a time.
+    pub(crate) async fn budget_uses_in_turn(
+        &self,
+        caller: &Caller,
+        of: ApplicationBudgets,
+        most: u32,
+    ) -> Result<Vec<BudgetUse>, ApiError> {
+        let _only_one = self.reads.take_sum(caller).await?;
+        self.budget_uses(caller, of, most).await
     }
 
     /// A page of statistics.

@@ -5,8 +5,8 @@
 //! removed within seconds.
 
 use super::Records;
-use super::file_room::{FileRoom, is_clearly_over};
 use super::files::Files;
+use super::files::file_room::{FileRoom, is_clearly_over};
 use crate::analysis::error::report;
 use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
@@ -239,6 +239,7 @@ impl Retention {
             days: self.limits.days,
             rows: self.limits.rows,
             bytes: self.limits.bytes,
+            cost_days: Some(self.limits.cost_days),
         };
         let gone = self.removal.enforce_retention(None, limits, settled_ms());
         let RetentionRun {

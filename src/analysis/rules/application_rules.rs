@@ -49,6 +49,7 @@ impl From<Retention> for RetentionLimits {
             days: retention.days,
             rows: retention.rows,
             bytes: retention.bytes,
+            cost_days: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! policy is not in force.
 
 use crate::policy::FileList;
-use monitor_model::{ApplicationId, Policy};
+use monitor_model::{ApplicationId, Budget, Policy};
 use monitor_store::Application;
 use std::sync::OnceLock;
 
@@ -19,6 +19,11 @@ impl FilePolicies {
     /// The policy that the file has for an application.
     pub(crate) fn policy(&self, id: ApplicationId) -> Option<Policy> {
         self.0.get()?.policy(id)
+    }
+
+    /// The budgets of every application that the file lists.
+    pub(crate) fn budgets(&self) -> Vec<(ApplicationId, Vec<Budget>)> {
+        self.0.get().map(FileList::budgets).unwrap_or_default()
     }
 
     /// An application of the store with the policy that is in force.

@@ -1,11 +1,12 @@
-//! `/ui/audit`: who changed what, newest first. For administrators; one of a single application sees that
-//! application's lines. Details are names, versions and counts, never a text or a secret.
+//! `/ui/audit`: who changed what and who read originals, newest first. For administrators; one of a single application
+//! sees that application's lines. Details are names, versions and counts, never a text or a secret.
 
 use crate::analysis::admin::{AuditEntry, AuditFilter};
 use crate::analysis::audit::Action;
 use crate::analysis::people::Role;
 use crate::analysis::people::refused_sign_ins::Reason;
 use crate::analysis::ui::application_names::Names;
+use crate::analysis::ui::applications::{field_name, switched as switched_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
     self, PageLink, badge, choice, head, number, time_exact,
@@ -112,7 +113,7 @@ fn table(view: &View, entries: &[AuditEntry], names: &Names) -> Markup {
             actor(o, entry),
             action_text(o, &entry.action),
             target(entry, names),
-            html! { div.small { (details(o, entry, names)) } },
+            html! { div.small { (details(view, entry, names)) } },
         ]
     };
     let rows = html! { @for entry in entries { (table.row(cells(entry))) } };
@@ -159,22 +160,58 @@ fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let application = entry.application_id.filter(|_| is_application);
     let called = application.and_then(|id| names.get(&id).map(String::as_str));
     let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
+    let reads = [Action::RecordReadOriginal, Action::AttachmentDownload];
+    let is_record = reads.iter().any(|action| action.as_str() == entry.action);
     html! {
         @if let Some(name) = name { div.cut title=(name) { (name) } }
         @if called.is_some() {
             a href={ "/ui/applications/" (entry.target) } { code.small { (entry.target) } }
+        } @else if is_record {
+            a href={ "/ui/records/" (entry.target) } { code.small { (entry.target) } }
         } @else if name.is_none() { code.small { (entry.target) } }
     }
 }
 
-fn details(o: &OverviewPhrases, entry: &AuditEntry, names: &Names) -> Markup {
+/// Lists of fields that are shown in words.
+const LISTS: [&str; 3] = ["switched_off", "switched_on", "weakened"];
+
+fn details(view: &View, entry: &AuditEntry, names: &Names) -> Markup {
+    let o = view.o();
     let parts = entry.details.as_object().into_iter().flatten();
-    let is_told_beside = |name: &str| matches!(name, "name" | "more");
+    let is_told_beside = |name: &str| matches!(name, "name" | "more") || LISTS.contains(&name);
     let parts = parts.filter(|(name, value)| !is_told_beside(name) && !value.is_null());
     html! {
         p.facts { @for (name, value) in parts { (detail(o, name, value)) } }
+        (fields(view, entry))
         @if let Some(version) = changed_version(entry, names) {
             a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
+        }
+    }
+}
+
+/// What was switched, and what else of a change weakens protection.
+fn fields(view: &View, entry: &AuditEntry) -> Markup {
+    let [off, on, weakened] = LISTS.map(|list| {
+        let paths = entry.details.get(list).and_then(Value::as_array);
+        let paths = paths.into_iter().flatten().filter_map(Value::as_str);
+        paths.collect::<Vec<_>>()
+    });
+    let switched = off.iter().map(|path| (*path, false));
+    let switched: Vec<_> = switched
+        .chain(on.iter().map(|path| (*path, true)))
+        .collect();
+    let is_switch = |path: &str| off.contains(&path) || on.contains(&path);
+    let others = weakened.iter().filter(|path| !is_switch(path));
+    let called = |path: &str| field_name(view, path).unwrap_or_else(|| path.to_owned());
+    let mark = || html! { (badge("bad", view.t.weaker)) " " };
+    html! {
+        @if !switched.is_empty() || !weakened.is_empty() {
+            ul.bare {
+                @for (path, is_on) in &switched {
+                    li { @if weakened.contains(path) { (mark()) } (switched_field(view, path, *is_on)) }
+                }
+                @for path in others { li { (mark()) (called(path)) } }
+            }
         }
     }
 }
@@ -256,6 +293,9 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::TokenRevoke => o.token_revoke,
         Action::RecordsErase => o.records_erase,
         Action::RecordsReadmit => o.records_readmit,
+        Action::RecordReadOriginal => o.record_read_original,
+        Action::RecordsExport => o.records_export,
+        Action::AttachmentDownload => o.attachment_download,
         Action::AccountCreate => o.account_create,
         Action::AccountChange => o.account_change,
         Action::AccountLink => o.account_link,

@@ -10,6 +10,8 @@ use axum::response::{IntoResponse, Response};
 pub(crate) enum Failure {
     /// Nobody is signed in, or no longer.
     SignedOut,
+    /// The session of a form had ended; the page at this address shows it again.
+    Kept(String),
     /// The form was made for another browser or sign-in.
     StaleForm,
     /// The form is larger than any that a page of ours makes.
@@ -38,7 +40,7 @@ impl From<ApiError> for Failure {
 impl Failure {
     fn status(&self) -> StatusCode {
         match self {
-            Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::SignedOut | Self::Kept(_) => StatusCode::UNAUTHORIZED,
             Self::StaleForm | Self::Forbidden => StatusCode::FORBIDDEN,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -52,7 +54,7 @@ impl Failure {
     pub(crate) fn texts(&self, view: &View) -> (&'static str, String) {
         let t = view.t;
         match self {
-            Self::SignedOut => (t.sign_in, t.signed_out.to_owned()),
+            Self::SignedOut | Self::Kept(_) => (t.sign_in, t.signed_out.to_owned()),
             Self::StaleForm => (t.stale_form, t.stale_form_hint.to_owned()),
             Self::TooLarge => (t.too_large, String::new()),
             Self::Forbidden => (t.forbidden, t.forbidden_hint.to_owned()),

@@ -4,6 +4,7 @@
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::paths;
+use crate::analysis::ui::records::SIGNED_OUT_EVENT;
 use crate::analysis::ui::request::view::View;
 use axum::extract::Request;
 use axum::http::request::Parts;
@@ -26,13 +27,24 @@ pub(crate) async fn frame(request: Request, next: Next) -> Response {
     }
     let wants_fragment = parts.headers.contains_key("x-fragment");
     let is_get = parts.method == Method::GET;
+    let wants_events = parts
+        .headers
+        .get(header::ACCEPT)
+        .is_some_and(|kinds| kinds == "text/event-stream");
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         let (head, _) = response.into_parts();
         let (title, text) = failure.texts(&view);
         response = match failure {
+            // A browser tells a script nothing of an event stream that it cannot open.
+            Failure::SignedOut if wants_events => signed_out_events(),
             Failure::SignedOut if !wants_fragment => {
                 Redirect::to(&sign_in_address(&view, is_get)).into_response()
+            }
+            Failure::Kept(address) => Redirect::to(&address).into_response(),
+            Failure::SignedOut => {
+                let part = layout::signed_out_fragment(&view, &text);
+                (head.status, part).into_response()
             }
             _ if wants_fragment => {
                 (head.status, layout::error_fragment(title, &text)).into_response()
@@ -56,16 +68,19 @@ fn comes_from_elsewhere(parts: &Parts, view: &View) -> bool {
         && !is_answer
 }
 
-/// Where to sign in, and where to go on afterwards.
+/// Where to sign in, and where to go on afterwards. What was sent and is not kept is said to be lost.
 fn sign_in_address(view: &View, is_get: bool) -> String {
-    match is_get && view.here != "/ui" {
-        true => {
-            let mut query = url::form_urlencoded::Serializer::new(String::new());
-            query.append_pair("next", &view.here);
-            format!("/ui/sign-in?{}", query.finish())
-        }
-        false => "/ui/sign-in".to_owned(),
+    match (is_get, view.here.as_str()) {
+        (_, "/ui") => "/ui/sign-in".to_owned(),
+        (true, here) => paths::address("/ui/sign-in", &[("next", here)]),
+        (false, here) => paths::address("/ui/sign-in", &[("next", here), ("unsent", "1")]),
     }
+}
+
+/// An event stream that ends because nobody is signed in.
+fn signed_out_events() -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+    (kind, SIGNED_OUT_EVENT).into_response()
 }
 
 /// What a browser may do with an answer. A header that a handler has set stays: it is stricter, or specific to what

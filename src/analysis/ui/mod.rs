@@ -12,6 +12,7 @@ mod application_names;
 mod applications;
 mod assets;
 mod audit;
+mod costs;
 mod failure;
 mod first_steps;
 mod layout;
@@ -31,7 +32,6 @@ pub use paths::LINK_PATH;
 pub use request::{Peer, Stopping};
 
 use super::Services;
-use crate::analysis::access::Scope;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use axum::response::Redirect;
@@ -58,6 +58,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .merge(applications::routes())
         .merge(records::routes())
         .merge(overview::routes())
+        .merge(costs::routes())
         .merge(first_steps::routes())
         .merge(tokens::routes())
         .fallback(async || Failure::NotFound)
@@ -74,7 +75,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
 
 /// The start page, which depends on the person's rights.
 async fn home(State(ui): State<Ui>, visit: Visit) -> Result<Redirect, Failure> {
-    Ok(Redirect::to(match visit.may(Scope::Read) {
+    Ok(Redirect::to(match visit.may_read() {
         false => "/ui/applications",
         true if ui.services.records.has_records(&visit.caller).await? => "/ui/overview",
         true => "/ui/first-steps",

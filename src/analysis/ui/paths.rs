@@ -5,6 +5,12 @@ use monitor_model::ApplicationId;
 /// The path of one-time links, which the value of one follows.
 pub const LINK_PATH: &str = "/ui/link/";
 
+/// The path of forms that are shown again, which the identifier of one follows.
+pub(crate) const KEPT_FORM: &str = "/ui/kept/";
+
+/// The parameter of a form's address with the token of the account it was made for.
+pub(crate) const FORM_OWNER: &str = "form";
+
 /// Where an identity provider sends the browser back to.
 pub(crate) const OIDC_CALLBACK: &str = "/ui/oidc/callback";
 
@@ -29,12 +35,13 @@ pub(crate) fn own_page(path: &str) -> &str {
 
 /// The page to show again after a form with this path was sent: the form's own address answers only to POST.
 pub(crate) fn page_of_form(path: &str) -> &str {
-    let is_application = |id: &str| id.parse::<ApplicationId>().is_ok();
+    // Records have identifiers of the same form.
+    let is_identifier = |id: &str| id.parse::<ApplicationId>().is_ok();
     let mut parts = path.strip_prefix("/ui/").unwrap_or_default().split('/');
     let kept = match (parts.next(), parts.next()) {
         (Some("sign-out" | "preferences" | ""), _) | (None, _) => 1,
         (Some("link"), Some(_)) => 3,
-        (Some("applications"), Some(id)) if is_application(id) => 3,
+        (Some("applications" | "records"), Some(id)) if is_identifier(id) => 3,
         _ => 2,
     };
     let ends = path.match_indices('/').nth(kept);
@@ -64,6 +71,7 @@ mod tests {
     #[test]
     fn what_a_form_made_leads_back_to_a_page() {
         let one = "/ui/applications/00000000-0000-4000-8000-000000000000";
+        let record = "/ui/records/00000000-0000-4000-8000-000000000000";
         for (path, page) in [
             ("/ui/users", "/ui/users"),
             ("/ui/users/7/edit", "/ui/users"),
@@ -71,6 +79,7 @@ mod tests {
             ("/ui/applications/try", "/ui/applications"),
             (one, one),
             (&format!("{one}/restore"), one),
+            (&format!("{record}/original"), record),
             ("/ui/link/mon_x", "/ui/link/mon_x"),
             ("/ui/sign-out", "/ui"),
             ("/ui/preferences", "/ui"),

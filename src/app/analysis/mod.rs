@@ -38,6 +38,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let runtime = backend_runtime()?;
     let metrics = Arc::new(Metrics::of(context.role)?);
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
+    runtime.block_on(services.count_budgets());
     let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
@@ -86,6 +87,7 @@ fn serve(
     text: String,
 ) -> Result<()> {
     let (sockets, api_activity) = (context.sockets.clone(), overview.api_activity.clone());
+    let reloadable = services.clone();
     let mut certificates = Certificates::default();
     let activity = api_activity.clone();
     let api = api(settings, &sockets, services, activity, &mut certificates)?;
@@ -99,6 +101,7 @@ fn serve(
         metrics: overview.metrics.clone(),
         parts: Reloadable {
             certificates,
+            services: Some(reloadable),
             ..Reloadable::default()
         },
         context,
@@ -143,7 +146,8 @@ pub(crate) fn api(
 ) -> Result<ListenerService<CountedApp>> {
     let metrics = api_activity.limit().metrics();
     let router = docs::router().merge(router(services, settings.analysis.cors.clone()));
-    let limits = WebLimits::of_api(&settings.analysis, metrics);
+    let connections = api_activity.limit().limit();
+    let limits = WebLimits::of_api(&settings.analysis, connections, metrics);
     let app = CountedApp::new(router, limits, api_activity);
     // The router speaks nothing newer.
     let listening = listeners::open_all(

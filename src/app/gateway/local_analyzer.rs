@@ -82,6 +82,10 @@ impl Analyzer for LocalAnalyzer {
         }
     }
 
+    fn hold_new_applications(&self, holds: bool) {
+        self.0.ingest.hold_new_applications(holds);
+    }
+
     async fn attach(
         &self,
         key: &Secret,

@@ -39,7 +39,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let connections = descriptors::api(Some(&settings.gateway.limits));
     let api_activity = ApiActivity::new(connections, &metrics);
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
-    let backend = backend_of(&mut settings, &services, &first)?;
+    let backend = backend_of(&mut settings, &services, &first, &metrics)?;
     let retention = retention(&runtime, &settings, &services, &metrics);
     let mut certificates = Certificates::default();
     let api = api(
@@ -74,9 +74,10 @@ fn backend_of(
     settings: &mut Settings,
     services: &Arc<Services>,
     first: &FirstRun,
+    metrics: &Arc<Metrics>,
 ) -> Result<Backend> {
     let monitor = &mut settings.gateway.monitor;
-    if let Some(backend) = Backend::over_http(monitor)? {
+    if let Some(backend) = Backend::over_http(monitor, metrics)? {
         return Ok(backend);
     }
     // A remote backend has applications of its own and does not know this one.
@@ -96,7 +97,9 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
     claim_gateway(&context.sockets, &mut settings)?;
     // Its tasks only wait for the network; a second thread would cost wakeups and gain nothing.
     let runtime = runtime_of(1)?;
-    let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
+    let metrics = Arc::new(Metrics::of(context.role)?);
+    let monitor = &settings.gateway.monitor;
+    let backend = Backend::over_http(monitor, &metrics)?.unwrap_or_else(|| {
         // §1.9: logged whatever the log level is.
         logging::say(
             log::Level::Warn,
@@ -104,7 +107,6 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         );
         Backend::default()
     });
-    let metrics = Arc::new(Metrics::of(context.role)?);
     let policies = policies::open(&settings, &runtime, None)?;
     let text = start_text::alone("gateway", &settings.gateway.listen);
     let parts = GatewayParts::standalone(context, backend, policies, text, metrics);

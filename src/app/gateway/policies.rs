@@ -4,12 +4,12 @@ use crate::analysis::Services;
 use crate::config::Settings;
 use crate::observe::Metrics;
 use crate::policy::{
-    FileList, FileStore, LayeredPolicyStore, Policies, PolicyStore, PostgresStore,
+    BudgetCount, FileList, FileStore, LayeredPolicyStore, Policies, PolicyStore, PostgresStore,
 };
 use anyhow::{Context, Result};
 use monitor_model::ApplicationPolicy;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::runtime::{Handle, Runtime};
 
 /// How long a start waits for the store; the last good copy is in force meanwhile.
@@ -24,6 +24,7 @@ pub(crate) struct Opened {
 /// The applications of the configuration file, which a reload replaces.
 pub(crate) struct ListedApplications {
     list: FileList,
+    policies: Policies,
     /// None in a gateway alone.
     analysis: Option<LocalAnalysis>,
 }
@@ -35,7 +36,13 @@ struct LocalAnalysis {
 }
 
 impl ListedApplications {
-    fn new(list: FileList, services: Option<&Arc<Services>>, runtime: &Runtime) -> Self {
+    /// With the list of the start.
+    fn new(
+        list: FileList,
+        policies: Policies,
+        services: Option<&Arc<Services>>,
+        runtime: &Runtime,
+    ) -> Self {
         let analysis = services.map(|services| {
             services.admin.list_in_file(list.clone());
             LocalAnalysis {
@@ -43,14 +50,32 @@ impl ListedApplications {
                 runtime: runtime.handle().clone(),
             }
         });
-        Self { list, analysis }
+        policies.list(list.all());
+        Self {
+            list,
+            policies,
+            analysis,
+        }
+    }
+
+    /// Makes those known that are new, after their policies are in force: nobody calls for them without. Blocks.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written; then nothing has changed.
+    pub(crate) fn add(&self, listed: &[ApplicationPolicy]) -> Result<()> {
+        let before = self.list.all();
+        let is_new = |it: &&ApplicationPolicy| before.iter().all(|known| known.id != it.id);
+        let new = listed.iter().filter(is_new).cloned();
+        self.replace(before.iter().cloned().chain(new).collect());
+        let created = self.create_missing(listed);
+        if created.is_err() {
+            self.replace(before);
+        }
+        created
     }
 
     /// Creates those that the store of this process does not have. Blocks.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
-    pub(crate) fn create_missing(&self, listed: &[ApplicationPolicy]) -> Result<()> {
+    fn create_missing(&self, listed: &[ApplicationPolicy]) -> Result<()> {
         let Some(analysis) = &self.analysis else {
             return Ok(());
         };
@@ -59,8 +84,10 @@ impl ListedApplications {
         added.context("cannot add the applications of the configuration to the store")
     }
 
-    /// Puts their policies in force.
+    /// Puts their policies in force, and returns once they are.
     pub(crate) fn replace(&self, listed: Vec<ApplicationPolicy>) {
+        self.policies.list(listed.clone());
+        // The refresher reads the store again, for the policies of applications that are no longer listed.
         self.list.replace(listed);
     }
 }
@@ -81,31 +108,40 @@ pub(crate) fn open(
         (None, Some(services)) => (Some(services.admin.policy_store()), None),
         (None, None) => (None, None),
     };
-    let (store, listed): (Box<dyn PolicyStore>, _) = match (stored, gateway.applications.as_slice())
-    {
+    let stored = match (stored, services) {
+        (Some(stored), Some(services)) => Some(services.admin.with_own_count(stored)),
+        (stored, _) => stored,
+    };
+    let (store, list): (Box<dyn PolicyStore>, _) = match (stored, gateway.applications.as_slice()) {
         (None, []) => return Ok(None),
         (Some(stored), []) => (stored, None),
         (stored, applications) => {
             let (file, list) = FileStore::new(applications.to_vec());
-            let listed = ListedApplications::new(list, services, runtime);
-            listed.create_missing(applications)?;
             match stored {
-                Some(stored) => (
-                    Box::new(LayeredPolicyStore::new(file, stored)),
-                    Some(listed),
-                ),
-                None => (Box::new(file), Some(listed)),
+                Some(stored) => (Box::new(LayeredPolicyStore::new(file, stored)), Some(list)),
+                None => (Box::new(file), Some(list)),
             }
         }
     };
     let (policies, mut refresher) = Policies::over(store, copy);
+    let listed = list.map(|list| {
+        let listed = ListedApplications::new(list, policies.clone(), services, runtime);
+        listed
+            .create_missing(&gateway.applications)
+            .map(|()| listed)
+    });
+    let listed = listed.transpose()?;
+    // After the file is listed, which has budgets too.
+    if let Some(services) = services {
+        runtime.block_on(services.count_budgets());
+    }
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());
     Ok(Some(Opened { policies, listed }))
 }
 
-/// Brings the gauges up to date for a look at them.
-pub(crate) fn measure(policies: &Policies, metrics: &Metrics) {
+/// Brings the gauges up to date for a look at them. `own` is what an analysis in this process has counted of budgets.
+pub(crate) fn measure(policies: &Policies, own: BudgetCount, metrics: &Metrics) {
     let status = policies.status();
     // A file is read once and does not age.
     let age = match (&*status.store, status.age) {
@@ -115,4 +151,7 @@ pub(crate) fn measure(policies: &Policies, metrics: &Metrics) {
     };
     metrics.policies_age.set(age);
     metrics.policies_problems.set(status.faults.len() as i64);
+    let count = policies.budget_count().max(own);
+    let age = count.age_seconds(SystemTime::now());
+    metrics.limits.budget_count_age.set(age);
 }

@@ -21,7 +21,7 @@ use crate::config::{MonitorSettings, Settings};
 use crate::gateway::attachments::SharedLimits;
 use crate::gateway::{
     ClientConnections, GatewayConfig, GatewayState, ListenerService, MemoryBudget, Monitoring,
-    Snapshot, UpstreamTls,
+    Snapshot, UpstreamTlsFiles,
 };
 use crate::http_client::ReloadableTls;
 use crate::judge::Remote;
@@ -77,13 +77,16 @@ struct Started {
 
 impl Backend {
     /// The backend at MONITOR_URL, if it is set.
-    pub(crate) fn over_http(monitor: &MonitorSettings) -> Result<Option<Self>> {
+    pub(crate) fn over_http(
+        monitor: &MonitorSettings,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Option<Self>> {
         let Some(url) = &monitor.url else {
             return Ok(None);
         };
         let tls = ReloadableTls::new(monitor.ca.as_deref(), monitor.client.as_ref());
         let tls = tls.map_err(anyhow::Error::msg)?;
-        let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref())?;
+        let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref(), metrics)?;
         Ok(Some(Self {
             analyzer: Some(Arc::new(analyzer)),
             tls,
@@ -150,7 +153,7 @@ impl GatewayParts {
         let options = ConnectorOptions::from_server_conf(conf);
         let config = GatewayConfig {
             settings: gateway.clone(),
-            upstream_tls: UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?,
+            upstream_tls: UpstreamTlsFiles::read(gateway).map_err(anyhow::Error::msg)?,
         };
         let snapshot = Snapshot::new(config, &options, monitoring, self.metrics.clone());
         let snapshot = snapshot.context("no upstream: set UPSTREAM_URL or upstream.url")?;
@@ -281,6 +284,7 @@ impl GatewayParts {
                 access: Some(started.observability.access.clone()),
                 tracing: Some(started.observability.tracing.clone()),
                 backend: self.backend.tls,
+                services: self.colocated.map(|beside| beside.services),
             },
             context: self.context,
             reloads: self.reloads,

@@ -43,7 +43,9 @@ impl Overview {
     /// Sets the metrics that are read when they are asked for.
     pub(crate) async fn measure(&self) {
         if let Some(in_force) = &self.policies {
-            policies::measure(in_force, &self.metrics);
+            let services = self.services.as_ref();
+            let own = services.map(|services| services.budget_count());
+            policies::measure(in_force, own.unwrap_or_default(), &self.metrics);
         }
         let turns = &self.metrics.turns;
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
@@ -180,11 +182,16 @@ fn connections(limit: &ConnectionLimit) -> Value {
     json!({"open": limit.in_use(), "limit": limit.limit()})
 }
 
-/// Null with a single upstream, which has no health checks.
+/// Null with a single upstream, which has no health checks. Servers of `upstreams` have the name of their entry.
 fn upstreams(gateway_state: &GatewayState) -> Option<Value> {
     let upstreams = gateway_state.upstream_status().into_iter();
-    let shown =
-        upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
+    let shown = upstreams.map(|upstream| {
+        let mut shown = json!({"address": upstream.name.address, "up": upstream.is_up});
+        if !upstream.name.group.is_empty() {
+            shown["name"] = upstream.name.group.into();
+        }
+        shown
+    });
     let shown: Vec<Value> = shown.collect();
     (!shown.is_empty()).then_some(Value::Array(shown))
 }

@@ -1,6 +1,7 @@
 //! What a process is started with, and its context: the sockets it listens on, the process it follows,
 //! and its control socket.
 
+use crate::app::process::hangup;
 use crate::app::process::sockets::Sockets;
 use crate::app::reload::{LoadSettings, ReloadSource};
 use crate::app::upgrade::{self, Predecessor};
@@ -37,8 +38,10 @@ impl Launch {
     /// With `--upgrade`, receives the sockets of the running process, which waits from here on.
     ///
     /// # Errors
-    /// When no process runs that hands them over.
+    /// When no process runs that hands them over, or the system takes no handler of signals.
     pub(crate) fn begin(self) -> Result<(Settings, ProcessContext)> {
+        // Before a port takes connections: a supervisor may take that for the end of the start.
+        hangup::outlive()?;
         let control = upgrade::socket_path(&self.settings.data_dir, self.role);
         let (sockets, predecessor) = upgrade::take_over(&control, self.takes_over)?;
         let context = ProcessContext {

@@ -1,7 +1,9 @@
 //! One process: its sockets, start and stop, listeners, and what it tells its supervisor.
 
 pub(crate) mod context;
+pub(crate) mod core_files;
 pub(crate) mod descriptors;
+mod hangup;
 pub(crate) mod lifecycle;
 pub(crate) mod listeners;
 pub(crate) mod notify;

@@ -22,15 +22,18 @@ pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
             local(settings.gateway.operations)
         ),
         format!("  upstream     {}", upstream(settings, demo)),
-        format!("  application  {}", first.application_id),
     ];
-    lines.push(match key {
-        Some(key) => format!("  access key   {}  (shown only once)", key.expose()),
-        None => {
-            "  access key   created or configured earlier; for another one: monitor token create --name NAME"
-                .into()
-        }
-    });
+    lines.extend(upstreams(settings));
+    lines.extend([
+        format!("  application  {}", first.application_id),
+        match key {
+            Some(key) => format!("  access key   {}  (shown only once)", key.expose()),
+            None => {
+                "  access key   created or configured earlier; for another one: monitor token create --name NAME"
+                    .into()
+            }
+        },
+    ]);
     lines.extend(sign_in(settings, first));
     lines.extend(loopback_only(settings));
     let shown = key.map_or("YOUR_KEY", |key| key.expose());
@@ -105,6 +108,16 @@ fn upstream(settings: &Settings, demo: bool) -> String {
         Some(url) => url.to_string(),
         None => "none".into(),
     }
+}
+
+/// A line for each entry of `upstreams`.
+fn upstreams(settings: &Settings) -> impl Iterator<Item = String> {
+    let entries = settings.gateway.upstreams.iter();
+    entries.map(|entry| {
+        let url = entry.servers.url.as_ref().map(ToString::to_string);
+        let url = url.unwrap_or_default();
+        format!("               {url}  ({}: {})", entry.name, entry.calls)
+    })
 }
 
 /// One line per role that runs alone.

@@ -10,8 +10,21 @@ use std::net::IpAddr;
 /// Warns about every target that the role calls.
 pub(crate) fn warn(settings: &Settings, role: Role, metrics: &Metrics) {
     for target in targets(settings, role) {
-        ClearTextSecret { target }.emit(metrics);
+        ClearTextSecret { target, entry: "" }.emit(metrics);
     }
+    for entry in named_upstreams(settings, role) {
+        let target = ClearTextTarget::Upstream;
+        ClearTextSecret { target, entry }.emit(metrics);
+    }
+}
+
+/// The entries of `upstreams` that get the keys of clients in clear text.
+fn named_upstreams(settings: &Settings, role: Role) -> impl Iterator<Item = &str> {
+    let called = role != Role::Analysis;
+    let entries = settings.gateway.upstreams.iter();
+    let exposed =
+        entries.filter(move |entry| called && entry.servers.url.as_ref().is_some_and(leaves));
+    exposed.map(|entry| entry.name.as_str())
 }
 
 fn targets(settings: &Settings, role: Role) -> Vec<ClearTextTarget> {

@@ -44,6 +44,7 @@ impl Merge<'_> {
     fn keep_of_the_gateway(&mut self) {
         keep! { self
             "data_dir" data_dir;
+            "core_files" core_files;
             "listen" gateway.listen;
             "operations" gateway.operations;
             "monitor" gateway.monitor;
@@ -86,8 +87,13 @@ impl Merge<'_> {
         }
         // Several settings have the name of one section.
         self.waiting.dedup();
+        // Prices are for the records that come in from now on.
+        let wanted = std::mem::take(&mut self.next.analysis.prices);
+        let prices = self.running.analysis.prices.clone();
+        self.next.analysis.prices = prices;
         // Any other key of the section.
         keep! { self "analysis" analysis; }
+        self.next.analysis.prices = wanted;
     }
 
     fn keep_sources(&mut self) {

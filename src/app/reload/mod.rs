@@ -7,11 +7,12 @@ pub(crate) mod clear_text;
 mod merge;
 mod public_url;
 
+use crate::analysis::Services;
 use crate::app::gateway::policies::ListedApplications;
 use crate::app::observability::tracing::{Change, Tracing};
 use crate::app::process::{descriptors, notify};
 use crate::config::{Problems, Role, Settings};
-use crate::gateway::{GatewayConfig, GatewayState, UpstreamTls};
+use crate::gateway::{GatewayConfig, GatewayState, UpstreamTlsFiles};
 use crate::http_client::{ReloadableTls, TlsMaterial};
 use crate::observe::UpgradeResult;
 use crate::observe::access::{AccessLog, PreparedLog};
@@ -41,6 +42,8 @@ pub(crate) struct Reloadable {
     pub(crate) tracing: Option<Arc<Tracing>>,
     /// None where no files are named for connections to the backend.
     pub(crate) backend: Option<Arc<ReloadableTls>>,
+    /// None in a process without an analysis server.
+    pub(crate) services: Option<Arc<Services>>,
 }
 
 /// The configuration in force.
@@ -133,6 +136,15 @@ impl Reloads {
         }
     }
 
+    /// While another process is about to take over, applications that it creates are unknown to this one, which does not
+    /// have their policies.
+    pub(crate) fn hold_new_applications(&self, holds: bool) {
+        let parts = self.parts.get();
+        if let Some(gateway_state) = parts.and_then(|parts| parts.gateway_state.as_ref()) {
+            gateway_state.hold_new_applications(holds);
+        }
+    }
+
     /// The hash that `monitor check` prints for the settings in force.
     pub(crate) fn configuration(&self) -> String {
         lock(&self.running).hash()
@@ -154,6 +166,7 @@ impl Reloads {
         let parts = self.parts.get().ok_or_else(|| anyhow!("still starting"))?;
         let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
         check_keys(running, &wanted)?;
+        check_default(running, &wanted)?;
         let (next, waiting) = merge(running, wanted);
         let ready = parts.read(&next, self.role)?;
         // From here on nothing fails.
@@ -183,12 +196,27 @@ fn check_keys(running: &Settings, wanted: &Settings) -> Result<()> {
     })
 }
 
+/// Refuses to change the policies together with the application of calls that name none, which a reload does not change:
+/// they would be left without the policy of either file.
+fn check_default(running: &Settings, wanted: &Settings) -> Result<()> {
+    let [before, now] = [running, wanted].map(|settings| &settings.gateway);
+    let is_moved = before.monitor.application_id != now.monitor.application_id;
+    let have_lists = !before.applications.is_empty() && !now.applications.is_empty();
+    if is_moved && have_lists && before.applications != now.applications {
+        bail!(
+            "applications and monitor.application_id change together, and a reload does not change the latter: calls \
+             that name no application could lose their policy; use an upgrade (monitor upgrade) instead"
+        );
+    }
+    Ok(())
+}
+
 /// The files that settings name, read and opened.
 struct Ready {
     certificates: Vec<LoadedCertificate>,
     access: PreparedLog,
     tracing: Change,
-    upstream: UpstreamTls,
+    upstream: UpstreamTlsFiles,
     backend: Option<TlsMaterial>,
 }
 
@@ -207,17 +235,20 @@ impl Reloadable {
             certificates: self.certificates.read()?,
             access: AccessLog::prepare(&next.log.access)?,
             tracing: tracing.transpose()?.unwrap_or(Change::None),
-            upstream: UpstreamTls::read(&next.gateway.upstream).map_err(Error::msg)?,
+            upstream: UpstreamTlsFiles::read(&next.gateway).map_err(Error::msg)?,
             backend: backend.transpose()?,
         };
         // Last, since it writes: nothing but the store refuses the configuration from here on.
         if let Some(applications) = &self.applications {
-            applications.create_missing(&next.gateway.applications)?;
+            applications.add(&next.gateway.applications)?;
         }
         Ok(ready)
     }
 
     fn replace(&self, next: &Settings, ready: Ready) {
+        if let Some(applications) = &self.applications {
+            applications.replace(next.gateway.applications.clone());
+        }
         let tracing = self.tracing.as_ref();
         let tracer = tracing.and_then(|running| running.replace(ready.tracing));
         if let Some(gateway_state) = &self.gateway_state {
@@ -227,11 +258,11 @@ impl Reloadable {
             };
             gateway_state.reload(config, tracer);
         }
-        if let Some(applications) = &self.applications {
-            applications.replace(next.gateway.applications.clone());
-        }
         if let (Some(held), Some(read)) = (&self.backend, ready.backend) {
             held.replace(read);
+        }
+        if let Some(services) = &self.services {
+            services.set_prices(&next.analysis.prices);
         }
         self.certificates.replace(ready.certificates);
         logging::set(&next.log);

@@ -33,7 +33,7 @@ const AHEAD: usize = 4;
 pub struct ScanRequest {
     /// Files; `-` is standard input.
     pub files: Vec<PathBuf>,
-    /// Patterns to search for; None: all of them.
+    /// Patterns to search for; None: all of §2.8.
     pub patterns: Option<Vec<PatternName>>,
     /// Lines `{"id","text"}` in and lines of entities out, instead of text in and a list out.
     pub jsonl: bool,

@@ -6,16 +6,12 @@ mod archive;
 mod backup;
 mod copy;
 mod erasures;
-mod file_list;
 mod filling;
 mod moment;
 mod place;
 mod progress;
 mod restore;
-mod restore_summary;
-mod sinks;
 mod source;
-mod staged_spool;
 mod target_files;
 
 pub use backup::{BackupRequest, backup};

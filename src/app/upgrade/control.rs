@@ -72,7 +72,10 @@ impl ControlServer {
 
     fn answer(&self, stream: &mut UnixStream) -> Result<()> {
         match read_line(stream, ORDER)?.as_str() {
-            "take" => self.upgrades.hand_over(stream, &self.sockets),
+            "take" => {
+                let hold = |holds| self.reloads.hold_new_applications(holds);
+                self.upgrades.hand_over(stream, &self.sockets, hold)
+            }
             "upgrade" => {
                 self.upgrades.orders.fetch_add(1, Ordering::Relaxed);
                 let said = start::next_process(&self.upgrades)

@@ -96,18 +96,26 @@ impl Upgrades {
         *self.handed_over.borrow()
     }
 
-    /// Hands over to the process at the other end of `stream`.
-    pub(crate) fn hand_over(&self, stream: &mut UnixStream, sockets: &Sockets) -> Result<()> {
+    /// Hands over to the process at the other end of `stream`. `hold` says whether applications that are created from
+    /// now on are the other one's.
+    pub(crate) fn hand_over(
+        &self,
+        stream: &mut UnixStream,
+        sockets: &Sockets,
+        hold: impl Fn(bool),
+    ) -> Result<()> {
         if !self.enter(Phase::Serving, Phase::Handing) {
             writeln!(stream, "failed: another upgrade is under way")?;
             return Ok(());
         }
+        hold(true);
         match give(sockets, stream, self.patience) {
             Ok(pid) => {
                 self.finish(stream, pid);
                 Ok(())
             }
             Err(error) => {
+                hold(false);
                 self.enter(Phase::Handing, Phase::Serving);
                 self.ended(UpgradeResult::Failed);
                 Err(error.context("the next process did not become ready, this one goes on"))
@@ -187,7 +195,8 @@ mod tests {
         let upgrades = Upgrades::new(Role::Gateway, Arc::new(Metrics::new().unwrap()));
         assert!(upgrades.enter(Phase::Serving, Phase::GivenUp));
         let (mut ours, theirs) = UnixStream::pair().unwrap();
-        upgrades.hand_over(&mut ours, &Sockets::default()).unwrap();
+        let handed = upgrades.hand_over(&mut ours, &Sockets::default(), |_| {});
+        handed.unwrap();
         let refused = transfer::receive(&theirs).unwrap_err().to_string();
         assert!(
             refused.contains("another upgrade is under way"),

@@ -1,4 +1,4 @@
-//! Lists, and groups whose keys are names from elsewhere, such as the labels of a model.
+//! Lists, lists of groups, and groups whose keys are names from elsewhere, such as the labels of a model.
 
 use super::reader::{Raw, Reader};
 use super::yaml::{Node, Value, scalar};
@@ -31,6 +31,37 @@ pub(crate) fn named_values<T>(
         }
         (read.len() == entries.len()).then_some(read).ok_or(None)
     })
+}
+
+/// The lines of a list's items, each of which is a group with the keys `key[0].name`, `key[0].url` and so on.
+/// `allowed` describes the list.
+pub(crate) fn groups(r: &mut Reader<'_>, key: &str, allowed: &str, most: usize) -> Vec<usize> {
+    let read = r.read_with(key, |r, raw| {
+        let Raw::Node(node) = raw else {
+            return Err(Some(format!(
+                "can be set in the file only; allowed: {allowed}"
+            )));
+        };
+        let Value::List(items) = &node.value else {
+            let shape = node.value.shape();
+            return Err(Some(format!("is {shape}; allowed: {allowed}")));
+        };
+        if items.len() > most {
+            return Err(Some(format!("has too many entries; allowed: {allowed}")));
+        }
+        let mut lines = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            match &item.value {
+                Value::Map(_) => lines.push(item.line),
+                other => {
+                    let text = format!("is {}; allowed: {allowed}", other.shape());
+                    r.report_line(item.line, &format!("{key}[{index}]"), text);
+                }
+            }
+        }
+        (lines.len() == items.len()).then_some(lines).ok_or(None)
+    });
+    read.unwrap_or_default()
 }
 
 /// A list, or one item; each that is wrong is reported with its own line.

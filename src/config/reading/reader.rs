@@ -120,6 +120,15 @@ impl<'a> Reader<'a> {
         self.problems.iter().any(|problem| problem.key == key)
     }
 
+    /// Whether a key, an item of its list or a key of its group has a problem already.
+    pub(crate) fn has_problem_in(&self, key: &str) -> bool {
+        let is_of = |found: &str| {
+            let rest = found.strip_prefix(key);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+        };
+        self.problems.iter().any(|problem| is_of(&problem.key))
+    }
+
     /// The keys read so far.
     pub(crate) fn known(self) -> Vec<String> {
         self.known
@@ -184,11 +193,14 @@ impl<'a> Reader<'a> {
     fn refuse_unknown(&mut self, entries: &'a [Entry], prefix: &str) {
         for entry in entries {
             let key = join(prefix, &entry.key);
-            if self.known.contains(&key) {
+            // A name that only looks like the path of a key is none.
+            let is_name = !entry.key.contains(['.', '[']);
+            if is_name && self.known.contains(&key) {
+                self.refuse_unknown_in_items(&entry.node, &key);
                 continue;
             }
             let group = format!("{key}.");
-            let is_group = self.known.iter().any(|known| known.starts_with(&group));
+            let is_group = is_name && self.known.iter().any(|known| known.starts_with(&group));
             match &entry.node.value {
                 Value::Map(inner) if is_group => self.refuse_unknown(inner, &key),
                 Value::Null if is_group => {}
@@ -198,6 +210,11 @@ impl<'a> Reader<'a> {
                 }
                 // A name is looked for only where it is shown.
                 _ if self.is_full() => self.has_more = true,
+                _ if !is_name => {
+                    let text =
+                        "is an unknown key; allowed: names without . and [, each below its group";
+                    self.report_line(entry.line, &key, text);
+                }
                 _ => {
                     let text = match suggest::nearest(&key, &self.known) {
                         Some(near) => format!("is an unknown key; did you mean {near}?"),
@@ -205,6 +222,22 @@ impl<'a> Reader<'a> {
                     };
                     self.report_line(entry.line, &key, text);
                 }
+            }
+        }
+    }
+
+    /// Of a list whose items are groups with known keys.
+    fn refuse_unknown_in_items(&mut self, node: &'a Node, key: &str) {
+        let Value::List(items) = &node.value else {
+            return;
+        };
+        let first = format!("{key}[0].");
+        if !self.known.iter().any(|known| known.starts_with(&first)) {
+            return;
+        }
+        for (index, item) in items.iter().enumerate() {
+            if let Value::Map(entries) = &item.value {
+                self.refuse_unknown(entries, &format!("{key}[{index}]"));
             }
         }
     }
@@ -220,7 +253,8 @@ impl<'a> Reader<'a> {
                     .and_then(|rest| rest.strip_prefix('.')),
             };
             let name = inside.and_then(|rest| rest.split('.').next());
-            names.extend(name.filter(|name| !names.contains(name)));
+            let is_item = |name: &str| name.ends_with(']');
+            names.extend(name.filter(|name| !names.contains(name) && !is_item(name)));
         }
         names.join(", ")
     }
@@ -247,18 +281,35 @@ fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     entry(node, key).filter(|entry| !matches!(entry.node.value, Value::Null))
 }
 
-/// The entry of a key.
+/// The entry of a key such as `section.key` or `list[0].key`.
 fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
         None => (key, None),
     };
+    let (name, index) = match first
+        .strip_suffix(']')
+        .and_then(|first| first.split_once('['))
+    {
+        Some((name, index)) => (name, Some(index)),
+        None => (first, None),
+    };
     let Value::Map(entries) = &node.value else {
         return None;
     };
-    let found = entries.iter().find(|entry| entry.key == first)?;
-    match rest {
-        Some(rest) => self::entry(&found.node, rest),
-        None => Some(found),
+    let found = entries.iter().find(|entry| entry.key == name)?;
+    match (index, rest) {
+        (None, None) => Some(found),
+        (None, Some(rest)) => self::entry(&found.node, rest),
+        (Some(_), None) => None,
+        (Some(index), Some(rest)) => self::entry(item(&found.node, index)?, rest),
     }
+}
+
+/// The item of a list by its index.
+fn item<'n>(node: &'n Node, index: &str) -> Option<&'n Node> {
+    let Value::List(items) = &node.value else {
+        return None;
+    };
+    items.get(index.parse::<usize>().ok()?)
 }

@@ -23,7 +23,7 @@ use crate::spool::PendingAttachments;
 use fetch::Fetcher;
 use futures_util::FutureExt;
 use guard::Guard;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use job::{Job, JobContext};
 use places::FilePlaces;
 use std::panic::AssertUnwindSafe;
@@ -32,13 +32,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// The header and its alias (§2.1).
-const HEADERS: [&str; 2] = ["x-attached-files", "x-attachedfiles"];
+static HEADERS: [HeaderName; 2] = [
+    HeaderName::from_static("x-attached-files"),
+    HeaderName::from_static("x-attachedfiles"),
+];
 /// The most files of all calls in memory at the same time. One access key gets half of them at most.
 const FILES_AT_ONCE: usize = 32;
 
 /// The list of a call's files, unparsed; None without one.
 pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList>> {
-    let values = HEADERS.iter().flat_map(|name| headers.get_all(*name));
+    let values = HEADERS.iter().flat_map(|name| headers.get_all(name));
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers: Vec<String> = values.filter(|value| !value.is_empty()).map(text).collect();
     (!headers.is_empty()).then(|| {

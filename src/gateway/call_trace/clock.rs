@@ -101,17 +101,23 @@ impl CallClock {
 
     /// The times so far, in seconds.
     pub(crate) fn times(&self) -> CallTimes {
-        let total = self.started.elapsed();
+        let now = Instant::now();
+        let total = now.saturating_duration_since(self.started);
         let own = total
             .saturating_sub(self.upstream)
             .saturating_sub(self.client)
             .saturating_sub(self.backend);
+        let model = self.upstream_wait.begun.map(|begun| {
+            let ended = self.upstream_wait.ended.unwrap_or(now);
+            ended.saturating_duration_since(begun).as_secs_f64()
+        });
         let measured = |seconds: Duration| self.measures_overhead.then_some(seconds.as_secs_f64());
         CallTimes {
             total: total.as_secs_f64(),
             overhead: measured(own),
             first_byte: self.first_byte.map(|at| at.as_secs_f64()),
             upstream: measured(self.upstream),
+            model,
             backend: measured(self.backend),
         }
     }

@@ -1,16 +1,22 @@
 //! The spans of one call: the call itself, each awaited verdict, and the upstream call with the attributes
-//! of OpenTelemetry's conventions for generative AI. No span holds a prompt, an answer, a key or a user.
+//! of OpenTelemetry's conventions for generative AI. No span holds a prompt, an answer, a key or a user: what the
+//! conventions list as opt-in, the contents of messages, is left out. `gen_ai.request.stop_sequences`, which they
+//! recommend, holds the client's own texts, at most 16 of 128 bytes.
 
 use super::clock::CallClock;
-use super::trace::{AnswerMetadata, CallTrace, CheckSpan, RequestMetadata, SpanData};
+use super::metadata::{AnswerMetadata, RequestMetadata};
+use super::trace::{CallTrace, CheckSpan, SpanData};
 use crate::config::BaseUrl;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::CallEnded;
-use crate::observe::trace::{Span, SpanId, SpanKind, TraceContext};
-use crate::observe::{Outcome, RouteLabel};
+use crate::observe::trace::{Attribute, Event, Span, SpanId, SpanKind, TraceContext};
+use crate::observe::{ModelApi, Outcome, RouteLabel};
 use monitor_model::Stage;
 use std::ops::Range;
 use std::time::{Instant, SystemTime};
+
+/// `error.type` of an error that has a name of the provider's only, of which there may be any number.
+const OTHER_ERROR: &str = "_OTHER";
 
 /// What all spans of one call have in common.
 struct SpanBuilder<'a> {
@@ -35,7 +41,7 @@ pub(crate) fn export(mut trace: CallTrace, call: &CallEnded<'_>, clock: &CallClo
         snapshot: &spans.snapshot,
     };
     for check in &spans.checks {
-        spans.tracer.end(builder.check(check));
+        spans.tracer.end(builder.check(check, &spans));
     }
     if let Some(span) = builder.upstream(&trace, &spans, clock) {
         spans.tracer.end(span);
@@ -89,13 +95,16 @@ impl SpanBuilder<'_> {
         span.id = spans.upstream;
         if operation.is_some() {
             let provider = spans.tracer.settings().provider.clone();
+            let provider =
+                provider.unwrap_or_else(|| ModelApi::of(self.call.route).as_str().to_owned());
             span.tell("gen_ai.operation.name", operation);
             span.tell("gen_ai.provider.name", Some(provider));
             span.tell("gen_ai.request.model", trace.model.clone());
             span.tell("gen_ai.request.stream", trace.streams.then_some(true));
             add_request(&mut span, &spans.request);
         }
-        if let Some(answer) = &spans.answer {
+        let answer = spans.answer.as_deref();
+        if let Some(answer) = answer {
             add_answer(&mut span, answer);
         }
         let first = clock.first_byte_after(begun).filter(|_| trace.streams);
@@ -103,12 +112,13 @@ impl SpanBuilder<'_> {
         if let Some(server) = &spans.server {
             add_address(&mut span, server.resolver.base());
         }
-        self.add_upstream_error(&mut span);
+        self.add_upstream_error(&mut span, answer.is_some_and(|answer| answer.is_failed));
         Some(span)
     }
 
-    /// Adds how the upstream call failed, where the upstream or its connection caused it.
-    fn add_upstream_error(&self, span: &mut Span) {
+    /// Adds how the upstream call failed, where the upstream or its connection caused it. `says_so` is that an event
+    /// of the stream names an error, in the provider's words.
+    fn add_upstream_error(&self, span: &mut Span, says_so: bool) {
         let call = self.call;
         span.failed = match call.outcome {
             Outcome::UpstreamStatus => {
@@ -121,12 +131,16 @@ impl SpanBuilder<'_> {
                 span.tell("error.type", Some(kind));
                 true
             }
-            _ => false,
+            _ => {
+                span.tell("error.type", says_so.then_some(OTHER_ERROR));
+                says_so
+            }
         };
     }
 
     /// A verdict of the backend, or of the analysis in this process.
-    fn check(&self, check: &CheckSpan) -> Span {
+    fn check(&self, check: &CheckSpan, spans: &SpanData) -> Span {
+        let outcome = check.result.outcome;
         let backend = self.snapshot.settings.monitor.url.as_ref();
         let kind = match backend {
             Some(_) => SpanKind::Client,
@@ -138,12 +152,18 @@ impl SpanBuilder<'_> {
         };
         let mut span = self.span(name.to_owned(), kind, check.begun..check.ended);
         span.tell("monitor.stage", Some(check.stage.as_str()));
-        span.tell("monitor.verdict", Some(check.outcome));
+        span.tell("monitor.verdict", Some(outcome));
         if let Some(backend) = backend {
             add_address(&mut span, backend);
         }
-        span.failed = !matches!(check.outcome, "passed" | "flagged");
-        span.tell("error.type", span.failed.then_some(check.outcome));
+        span.failed = !matches!(outcome, "passed" | "flagged");
+        span.tell("error.type", span.failed.then_some(outcome));
+        let answer = spans.answer.as_deref();
+        let answer = answer.filter(|_| check.stage == Stage::PostCall);
+        let id = answer.and_then(|answer| answer.id.as_ref());
+        span.events = evaluations(check)
+            .map(|(name, label)| evaluation(span.to, name, label, id))
+            .collect();
         span
     }
 
@@ -159,9 +179,41 @@ impl SpanBuilder<'_> {
             kind,
             from: wall_time(time.start),
             to: wall_time(time.end),
-            attributes: Vec::with_capacity(24),
+            attributes: Vec::with_capacity(32),
+            events: Vec::new(),
             failed: false,
         }
+    }
+}
+
+/// What a verdict found: each kind, or the whole of it where nothing was found.
+fn evaluations(check: &CheckSpan) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let findings = check.result.findings;
+    let kinds = findings.map(|findings| findings.kinds).unwrap_or_default();
+    let found = kinds.into_iter().flatten();
+    let nothing = kinds.iter().all(Option::is_none);
+    let is_clean = nothing && findings.is_some_and(|findings| findings.is_whole);
+    let clean = is_clean.then_some(("policy", "passed"));
+    found.map(|kind| (kind.as_str(), "flagged")).chain(clean)
+}
+
+/// The event of one finding, without a word of the message.
+fn evaluation(
+    at: SystemTime,
+    name: &'static str,
+    label: &'static str,
+    id: Option<&String>,
+) -> Event {
+    let attribute = |name, value| Attribute { name, value };
+    let mut attributes = vec![
+        attribute("gen_ai.evaluation.name", name.into()),
+        attribute("gen_ai.evaluation.score.label", label.into()),
+    ];
+    attributes.extend(id.map(|id| attribute("gen_ai.response.id", id.clone().into())));
+    Event {
+        name: "gen_ai.evaluation.result",
+        at,
+        attributes,
     }
 }
 
@@ -170,6 +222,11 @@ fn add_request(span: &mut Span, request: &RequestMetadata) {
     span.tell("gen_ai.request.max_tokens", request.max_tokens);
     span.tell("gen_ai.request.temperature", request.temperature);
     span.tell("gen_ai.request.top_p", request.top_p);
+    let stops = &request.stop_sequences;
+    let stops = (!stops.is_empty()).then(|| stops.clone());
+    span.tell("gen_ai.request.stop_sequences", stops);
+    span.tell("gen_ai.request.choice.count", request.choices);
+    span.tell("gen_ai.output.type", request.output_type);
 }
 
 fn add_answer(span: &mut Span, answer: &AnswerMetadata) {
@@ -181,8 +238,20 @@ fn add_answer(span: &mut Span, answer: &AnswerMetadata) {
     span.tell("gen_ai.response.model", answer.model.clone());
     span.tell("gen_ai.usage.input_tokens", usage.prompt_tokens);
     span.tell("gen_ai.usage.output_tokens", usage.completion_tokens);
-    let cached = usage.prompt_tokens_details.cached_tokens;
-    span.tell("gen_ai.usage.cache_read.input_tokens", cached);
+    let (input, output) = (usage.prompt_tokens_details, usage.completion_tokens_details);
+    for (name, tokens) in [
+        ("gen_ai.usage.cache_read.input_tokens", input.cached_tokens),
+        (
+            "gen_ai.usage.cache_creation.input_tokens",
+            input.cache_creation_tokens,
+        ),
+        (
+            "gen_ai.usage.reasoning.output_tokens",
+            output.reasoning_tokens,
+        ),
+    ] {
+        span.tell(name, tokens);
+    }
 }
 
 fn add_address(span: &mut Span, url: &BaseUrl) {
@@ -199,16 +268,27 @@ fn path(route: RouteLabel) -> Option<&'static str> {
     match route {
         RouteLabel::Chat => Some("/v1/chat/completions"),
         RouteLabel::Embeddings => Some("/v1/embeddings"),
+        RouteLabel::Responses => Some("/v1/responses"),
+        RouteLabel::Messages => Some("/v1/messages"),
+        RouteLabel::Completions => Some("/v1/completions"),
         RouteLabel::Models => Some("/v1/models"),
-        RouteLabel::Docs | RouteLabel::Other => None,
+        RouteLabel::ResponsesBelow
+        | RouteLabel::MessagesBelow
+        | RouteLabel::Docs
+        | RouteLabel::Other => None,
     }
 }
 
 /// The attribute `gen_ai.operation.name`; None for routes that call no model.
 fn operation(route: RouteLabel) -> Option<&'static str> {
     match route {
-        RouteLabel::Chat => Some("chat"),
+        RouteLabel::Chat | RouteLabel::Responses | RouteLabel::Messages => Some("chat"),
+        RouteLabel::Completions => Some("text_completion"),
         RouteLabel::Embeddings => Some("embeddings"),
-        RouteLabel::Models | RouteLabel::Docs | RouteLabel::Other => None,
+        RouteLabel::Models
+        | RouteLabel::ResponsesBelow
+        | RouteLabel::MessagesBelow
+        | RouteLabel::Docs
+        | RouteLabel::Other => None,
     }
 }

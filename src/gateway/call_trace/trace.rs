@@ -2,22 +2,22 @@
 //! other call carries a null pointer.
 
 use super::clock::CallClock;
-use crate::gateway::auth::access_key;
+use super::metadata::{AnswerMetadata, RequestMetadata, truncated};
 use crate::gateway::headers::{self, Extensions, UpstreamHead};
 use crate::gateway::state::Snapshot;
 use crate::gateway::upstream::ModelServer;
+use crate::observe::VerdictType;
 use crate::observe::access::AccessLine;
 use crate::observe::events::CallEnded;
 use crate::observe::trace::{SpanId, TraceContext, Tracer};
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue, Method};
-use monitor_model::{AppMode, Secret, Stage};
-use monitor_wire::json::{Chat, answer_end};
-use monitor_wire::sse;
+use monitor_model::{AppMode, Stage};
+use monitor_wire::json::Request;
+use monitor_wire::protocol::Protocol;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_error::{ErrorType, OrErr};
-use ring::hmac;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -26,11 +26,6 @@ use uuid::Uuid;
 /// W3C Trace Context.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// The longest reported text in bytes, such as the name of a model; the client or the upstream chose it.
-const LONGEST_TEXT: usize = 128;
-/// The most choices whose ends are reported.
-const MOST_REASONS: usize = 16;
-
 /// The report of one call.
 pub(crate) struct CallTrace {
     pub(super) started_at: SystemTime,
@@ -39,6 +34,8 @@ pub(crate) struct CallTrace {
     pub(super) application: Option<Uuid>,
     pub(super) mode: Option<AppMode>,
     pub(super) model: Option<String>,
+    /// The entry of `upstreams` whose server was called.
+    upstream: Option<String>,
     pub(super) streams: bool,
     /// The trace that the request says it belongs to.
     pub(super) caller: Option<TraceContext>,
@@ -65,28 +62,24 @@ pub(super) struct CheckSpan {
     pub(super) stage: Stage,
     pub(super) begun: Instant,
     pub(super) ended: Instant,
-    pub(super) outcome: &'static str,
+    pub(super) result: CheckResult,
 }
 
-/// What a request asks of the model, and the conversation that it belongs to.
-#[derive(Default)]
-pub(super) struct RequestMetadata {
-    /// The connection of the client is encrypted.
-    pub(super) is_tls: bool,
-    /// A keyed hash of X-Session-Id: the client may put anything there, a name too.
-    pub(super) conversation: Option<String>,
-    pub(super) max_tokens: Option<u64>,
-    pub(super) temperature: Option<f64>,
-    pub(super) top_p: Option<f64>,
+/// The result of an awaited check.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckResult {
+    /// The value of `monitor.verdict`.
+    pub(crate) outcome: &'static str,
+    /// None where there is no verdict.
+    pub(crate) findings: Option<Findings>,
 }
 
-/// What an answer says about itself.
-#[derive(Default)]
-pub(crate) struct AnswerMetadata {
-    pub(super) id: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) finish_reasons: Vec<String>,
-    pub(super) usage: Option<sse::Usage>,
+/// The kinds of findings that a verdict names.
+#[derive(Clone, Copy)]
+pub(crate) struct Findings {
+    pub(crate) kinds: [Option<VerdictType>; 3],
+    /// Every stage of the check ran.
+    pub(crate) is_whole: bool,
 }
 
 impl CallTrace {
@@ -113,6 +106,7 @@ impl CallTrace {
             application,
             mode: None,
             model: None,
+            upstream: None,
             streams: false,
             caller,
             spans: snapshot.tracer.as_ref().map(|tracer| SpanData {
@@ -134,12 +128,19 @@ impl CallTrace {
     }
 
     /// Sets what the request asks for. A monitored call is async until [`Self::set_mode`] says otherwise.
-    pub(crate) fn set_request(&mut self, chat: Chat<'_>, headers: &HeaderMap) {
-        self.model = chat.model().map(truncated);
-        self.streams = chat.wants_stream();
+    pub(crate) fn set_request(
+        &mut self,
+        protocol: &dyn Protocol,
+        request: Request<'_>,
+        headers: &HeaderMap,
+    ) {
+        self.model = request.model().map(truncated);
+        self.streams = request.wants_stream();
         self.mode = Some(AppMode::Async);
         if let Some(spans) = self.sampled() {
-            spans.request.read(chat, headers);
+            let own = Extensions::of(headers).session_id;
+            let session = own.or_else(|| headers::id(headers, protocol.session_header()?));
+            spans.request.read(request, headers, session);
         }
     }
 
@@ -149,19 +150,21 @@ impl CallTrace {
 
     /// Sets the model server that is being called.
     pub(crate) fn set_server(&mut self, server: &Arc<ModelServer>) {
+        let group = &server.name().group;
+        self.upstream = (!group.is_empty()).then(|| group.clone());
         if let Some(spans) = self.sampled() {
             spans.server = Some(server.clone());
         }
     }
 
     /// Adds a check that ends now.
-    pub(crate) fn add_check(&mut self, stage: Stage, begun: Instant, outcome: &'static str) {
+    pub(crate) fn add_check(&mut self, stage: Stage, begun: Instant, result: CheckResult) {
         if let Some(spans) = self.sampled() {
             spans.checks.push(CheckSpan {
                 stage,
                 begun,
                 ended: Instant::now(),
-                outcome,
+                result,
             });
         }
     }
@@ -223,6 +226,7 @@ impl CallTrace {
             application: self.application,
             mode: self.mode,
             model: self.model.clone(),
+            upstream: self.upstream.clone(),
             status: call.status,
             outcome: call.outcome,
             detail: call.detail,
@@ -232,87 +236,6 @@ impl CallTrace {
             times: call.times,
         }
     }
-}
-
-impl RequestMetadata {
-    fn of_connection(session: &ServerSession) -> Self {
-        let digest = session.digest();
-        Self {
-            is_tls: digest.is_some_and(|digest| digest.ssl_digest.is_some()),
-            ..Self::default()
-        }
-    }
-
-    /// The attribute `url.scheme`.
-    pub(super) fn scheme(&self) -> &'static str {
-        match self.is_tls {
-            true => "https",
-            false => "http",
-        }
-    }
-
-    fn read(&mut self, chat: Chat<'_>, headers: &HeaderMap) {
-        let whole = |name| chat.number(name).filter(|number| number.fract() == 0.0);
-        // The older name is that of models before reasoning.
-        let most = whole("max_completion_tokens").or_else(|| whole("max_tokens"));
-        self.max_tokens = most.filter(|most| *most >= 0.0).map(|most| most as u64);
-        self.temperature = chat.number("temperature");
-        self.top_p = chat.number("top_p");
-        let session = Extensions::of(headers).session_id;
-        let key = access_key(headers).ok();
-        self.conversation = session
-            .zip(key)
-            .map(|(session, key)| keyed_hash(&key, &session));
-    }
-}
-
-impl AnswerMetadata {
-    /// Of a whole answer, whose body this is.
-    pub(crate) fn of_completion(
-        body: &[u8],
-        model: Option<String>,
-        usage: Option<sse::Usage>,
-    ) -> Self {
-        let end = answer_end(body, MOST_REASONS);
-        Self {
-            id: end.id,
-            model,
-            finish_reasons: end.finish_reasons,
-            usage,
-        }
-        .bounded()
-    }
-
-    /// Of a stream that has ended.
-    pub(crate) fn of_stream(text: &sse::Accumulator) -> Self {
-        let reasons = text.finish_reasons().take(MOST_REASONS);
-        Self {
-            id: text.id().map(str::to_owned),
-            model: text.model().map(str::to_owned),
-            finish_reasons: reasons.map(|(_, reason)| reason.to_owned()).collect(),
-            usage: text.usage(),
-        }
-        .bounded()
-    }
-
-    /// Long texts are truncated: the model server chose them.
-    fn bounded(self) -> Self {
-        Self {
-            id: self.id.map(truncated),
-            model: self.model.map(truncated),
-            finish_reasons: self.finish_reasons.into_iter().map(truncated).collect(),
-            ..self
-        }
-    }
-}
-
-/// The first 32 hexadecimal digits of its HMAC-SHA256 with the access key: whoever reads traces and has no access key
-/// cannot try names, and all gateways that a client calls give the same.
-fn keyed_hash(key: &Secret, session: &str) -> String {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose().as_bytes());
-    let digest = hmac::sign(&key, session.as_bytes());
-    let digits = digest.as_ref().iter().take(16);
-    digits.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The trace that a request says it belongs to; None where several headers name one,
@@ -326,11 +249,6 @@ fn caller(headers: &HeaderMap) -> Option<TraceContext> {
         (Some(one), None) => TraceContext::parse(one),
         _ => None,
     }
-}
-
-fn truncated(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(LONGEST_TEXT));
-    text
 }
 
 /// The name of a standard method; an unknown one could hold any text.

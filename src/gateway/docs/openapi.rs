@@ -15,9 +15,25 @@ mod tests {
     use std::collections::HashSet;
     use support::openapi::{resolved, visit};
 
-    /// §4.1.
-    const ROUTES: [(&str, &str); 6] = [
+    /// §4.1, and the APIs of agents.
+    const ROUTES: [(&str, &str); 22] = [
         ("/v1/chat/completions", "post"),
+        ("/v1/responses", "post"),
+        ("/v1/messages", "post"),
+        ("/v1/completions", "post"),
+        ("/v1/responses/input_tokens", "post"),
+        ("/v1/responses/compact", "post"),
+        ("/v1/responses/{response_id}", "get"),
+        ("/v1/responses/{response_id}", "delete"),
+        ("/v1/responses/{response_id}/cancel", "post"),
+        ("/v1/responses/{response_id}/input_items", "get"),
+        ("/v1/messages/count_tokens", "post"),
+        ("/v1/messages/batches", "post"),
+        ("/v1/messages/batches", "get"),
+        ("/v1/messages/batches/{batch_id}", "get"),
+        ("/v1/messages/batches/{batch_id}", "delete"),
+        ("/v1/messages/batches/{batch_id}/cancel", "post"),
+        ("/v1/messages/batches/{batch_id}/results", "get"),
         ("/v1/embeddings", "post"),
         ("/v1/models", "get"),
         ("/openapi.json", "get"),

@@ -64,6 +64,11 @@ pub(super) trait StreamFilter: Send {
     fn passed_unchecked(&self) -> bool {
         false
     }
+
+    /// Whether it has ended the stream with the policy's phrase. The client may not have got all of that.
+    fn has_flagged(&self) -> bool {
+        false
+    }
 }
 
 /// What a filter lets pass.

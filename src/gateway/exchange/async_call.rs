@@ -7,11 +7,11 @@ use crate::gateway::context::CallContext;
 use crate::gateway::state::Snapshot;
 use crate::observe::UncheckedReason;
 use monitor_model::Policy;
-use monitor_wire::json::{Chat, ScanRole};
+use monitor_wire::json::{Request, ScanRole};
 
 /// What the registration of such a call needs.
 pub(super) struct AsyncCall<'a> {
-    pub(super) chat: Chat<'a>,
+    pub(super) request: Request<'a>,
     pub(super) roles: Vec<ScanRole>,
     /// Whether the redaction that the policy may ask for looks at all of the prompt.
     pub(super) is_redacted_whole: bool,
@@ -23,7 +23,7 @@ impl AsyncCall<'_> {
     /// Registers the prompt. One that has to be redacted and cannot be read as a whole goes on, counted and marked as
     /// one without a verdict in sync mode is (CONTRACT 13, 41).
     pub(super) fn register(self, snapshot: &Snapshot, ctx: &mut CallContext) {
-        let prompt = || self.chat.prompt(&self.roles);
+        let prompt = || self.request.prompt(&self.roles);
         let limit = snapshot.settings.limits.recorded_bytes;
         if !self.policy.redact_upstream {
             return self.registration.pre_call(limit, prompt);

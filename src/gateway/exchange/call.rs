@@ -46,6 +46,11 @@ impl UpstreamResponse {
         self.session.take_header()
     }
 
+    /// The longest silence of the model server.
+    pub(super) fn timeout(&self) -> Duration {
+        self.server.timeout()
+    }
+
     fn status(&self) -> u16 {
         self.head().map_or(0, |head| head.status.as_u16())
     }
@@ -123,23 +128,19 @@ pub(super) async fn upstream_peer(
     mut request: UpstreamRequest,
 ) -> Result<UpstreamResponse, CallError> {
     let started = Instant::now();
-    let mut budget = pin!(sleep(snapshot.upstream.timeout()));
-    let Some(mut plan) = AttemptPlan::new(snapshot) else {
+    let group = snapshot.upstreams.get(ctx.upstream);
+    let mut budget = pin!(sleep(group.timeout()));
+    let Some(mut plan) = AttemptPlan::new(group) else {
         return Err(CallError::Connect("no model server is configured"));
     };
-    request.set_keeps_body(snapshot.upstream.may_repeat());
+    request.set_keeps_body(group.may_repeat());
     let result = loop {
         if let Some(trace) = &mut ctx.trace {
             trace.set_server(&plan.server);
         }
         let head = request.head(&plan.server, session, ctx)?;
         let attempted = {
-            let mut attempt = pin!(attempt(
-                &plan,
-                head,
-                &mut request,
-                snapshot.upstream.timeout()
-            ));
+            let mut attempt = pin!(attempt(&plan, head, &mut request, group.timeout()));
             tokio::select! {
                 biased;
                 attempted = &mut attempt => attempted,
@@ -148,10 +149,10 @@ pub(super) async fn upstream_peer(
             }
         };
         match attempted {
-            Ok(response) if !plan.retry_status(snapshot, response.status()) => break Ok(response),
+            Ok(response) if !plan.retry_status(group, response.status()) => break Ok(response),
             Ok(response) => response.abandon(),
             Err(failure) => {
-                if let Err(error) = plan.retry(snapshot, failure) {
+                if let Err(error) = plan.retry(group, failure) {
                     break Err(error);
                 }
             }

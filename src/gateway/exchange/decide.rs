@@ -1,16 +1,15 @@
 //! Decides about a call before the upstream is called (§1.3, §1.5, §3, CONTRACT 11 to 14): forward it at
 //! once, forward it after a check, block it, or refuse it. `verdict` makes the check itself.
 
-use super::answer::StreamFilter;
+use super::answer_handling::AnswerHandling;
 use super::async_call::AsyncCall;
 use super::block::{Block, RequestSummary};
-use super::body_buffer::Body;
+use super::body::Body;
 use super::capture::Captured;
 use super::held::{AnswerCheck, HeldCheck, Hold, LocalCheck};
-use super::hold_back::{self, HoldBack};
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
-use super::scan_roles::roles;
+use super::scan_roles::{call_texts, roles};
 use super::streaming::Streaming;
 use super::upstream_request::UpstreamRequest;
 use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
@@ -21,11 +20,11 @@ use crate::gateway::headers;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
-use crate::policy::{Found, Policies};
-use monitor_model::{AppMode, OnBackendFailure, Policy, Stage};
-use monitor_wire::json::{Chat, Edit, Scan};
+use crate::policy::{Found, PolicySnapshot};
+use monitor_model::{AppMode, OnBackendFailure, Policy, Stage, StreamInSync};
+use monitor_wire::json::{CallTexts, Edit, Request, Scan};
+use monitor_wire::protocol::Protocol;
 use pingora_core::protocols::http::ServerSession;
-use pingora_http::ResponseHeader;
 use std::sync::Arc;
 
 /// How a call goes on once its policy is known.
@@ -53,64 +52,13 @@ pub(super) struct Forward {
     pub(super) handling: AnswerHandling,
 }
 
-/// How the answer reaches the client.
-pub(super) enum AnswerHandling {
-    /// As it arrives, through the filter if there is one.
-    Relay(Option<Box<dyn StreamFilter>>),
-    /// Once it is complete.
-    Hold(Box<Hold>),
-    /// A stream through the filter; an answer that is none once it is complete.
-    HoldBack {
-        filter: Box<HoldBack>,
-        hold: Box<Hold>,
-    },
-}
-
-impl AnswerHandling {
-    /// Whether the answer is held until the backend has checked it.
-    fn is_checked(&self) -> bool {
-        matches!(self, Self::Hold(hold) if hold.check.is_some())
-    }
-
-    /// Relays the answer, or holds it where something happens to the whole of it.
-    fn holding(hold: Hold) -> Self {
-        match hold {
-            Hold {
-                unredact: None,
-                check: None,
-                replay: None,
-            } => Self::Relay(None),
-            hold => Self::Hold(Box::new(hold)),
-        }
-    }
-
-    /// The same without the check of the answer by the backend.
-    fn unchecked(self) -> Self {
-        match self {
-            Self::Hold(hold) => Self::holding(Hold {
-                check: None,
-                ..*hold
-            }),
-            other => other,
-        }
-    }
-
-    /// How an answer with this head is handled.
-    pub(super) fn of(self, head: Option<&ResponseHeader>) -> Self {
-        match self {
-            Self::HoldBack { filter, hold } => match hold_back::is_stream(head) {
-                true => Self::Relay(Some(filter)),
-                false => Self::Hold(hold),
-            },
-            other => other,
-        }
-    }
-}
-
 /// A request body that is valid JSON.
 pub(super) struct ParsedBody {
     pub(super) body: Body,
     pub(super) scan: Scan,
+    pub(super) protocol: &'static dyn Protocol,
+    /// What is read of calls of tools.
+    pub(super) calls: CallTexts,
 }
 
 /// A call in sync mode that waits for its verdict.
@@ -121,21 +69,22 @@ pub(super) struct SyncCall {
 }
 
 impl ParsedBody {
-    fn chat(&self) -> Chat<'_> {
-        Chat::read(&self.body.bytes, &self.scan)
+    pub(super) fn request(&self) -> Request<'_> {
+        let request = Request::read(self.protocol.request(), &self.body.bytes, &self.scan);
+        request.with_calls(self.calls)
     }
 
     /// Whether the redaction of the prompt, where the policy asks for one, looks at all of it (CONTRACT 41).
-    fn is_redacted_whole(&self, snapshot: &Snapshot, policy: &Policy) -> bool {
+    pub(super) fn is_redacted_whole(&self, snapshot: &Snapshot, policy: &Policy) -> bool {
         redactor(snapshot, policy).is_none_or(|redactor| {
-            let literals = self.chat().prompt_literals(&roles(policy));
+            let literals = self.request().prompt_literals(&roles(policy));
             redactor.reads_whole(&self.body.bytes, &literals)
         })
     }
 
     /// The request for the upstream, and what unredacts its answer where the prompt was redacted (CONTRACT
     /// 41). The bytes are unchanged where nothing has to be edited.
-    fn into_request(
+    pub(super) fn into_request(
         self,
         snapshot: &Snapshot,
         policy: &Policy,
@@ -143,13 +92,14 @@ impl ParsedBody {
     ) -> (UpstreamRequest, Option<Unredact>) {
         let redactor = redactor(snapshot, policy);
         let redacted = redactor.and_then(|redactor| {
-            let literals = self.chat().prompt_literals(&roles(policy));
+            let literals = self.request().prompt_literals(&roles(policy));
             redactor.redact(&self.body.bytes, &literals)
         });
         let unredact = redacted.map(|redacted| {
             PromptRedacted.emit(&snapshot.metrics);
             edits.extend(redacted.edits);
             Unredact {
+                protocol: self.protocol,
                 placeholders: redacted.placeholders,
             }
         });
@@ -159,17 +109,27 @@ impl ParsedBody {
     }
 }
 
-/// Whether the call's application is in sync mode.
-pub(super) fn awaits_verdict(
-    snapshot: &Snapshot,
-    session: &ServerSession,
-    ctx: &CallContext,
-) -> bool {
+/// Whether the call's application is in sync mode, so that its prompts await a verdict.
+pub(crate) fn is_checked(session: &ServerSession, ctx: &CallContext) -> bool {
+    sync_policy(session, ctx).is_some()
+}
+
+/// Whether its answers are checked too.
+pub(crate) fn has_checked_answers(session: &ServerSession, ctx: &CallContext) -> bool {
+    sync_policy(session, ctx).is_some_and(|policy| checks_answers(&policy))
+}
+
+fn sync_policy(session: &ServerSession, ctx: &CallContext) -> Option<Arc<Policy>> {
     let named = headers::application_id(&session.req_header().headers);
     let application = ctx.application_id(named);
-    let policies = snapshot.policies.as_ref();
-    let found = policies.map(|policies| policies.lookup(application.as_deref()));
-    matches!(found, Some(Found::Policy(policy)) if policy.app_mode == AppMode::Sync)
+    match ctx.policies.as_ref()?.lookup(application.as_deref()) {
+        Found::Policy(policy) if policy.app_mode == AppMode::Sync => Some(policy),
+        _ => None,
+    }
+}
+
+fn checks_answers(policy: &Policy) -> bool {
+    policy.replace_response || policy.stream_in_sync == StreamInSync::HoldBack
 }
 
 /// Looks the call's policy up. The prompt of an async call is registered here, that of a sync call
@@ -178,17 +138,21 @@ pub(super) fn admit(
     snapshot: &Snapshot,
     session: &ServerSession,
     ctx: &mut CallContext,
-    parsed: ParsedBody,
+    mut parsed: ParsedBody,
 ) -> Admission {
-    let mut registration = Registration::open(snapshot, session, ctx);
+    let mut registration = Registration::open(snapshot, session, ctx, Some(parsed.request()));
     let limit = snapshot.settings.limits.recorded_bytes;
-    let policy = match &snapshot.policies {
+    let policy = match ctx.policies.clone() {
         None => None,
-        Some(policies) => policy_of(policies, &mut registration, &snapshot.metrics, ctx),
+        Some(policies) => policy_of(&policies, &mut registration, &snapshot.metrics, ctx),
     };
+    if let Some(policy) = &policy {
+        parsed.calls = call_texts(policy);
+        registration.set_calls(parsed.calls);
+    }
     let (request, unredact) = match policy {
         None => {
-            registration.pre_call(limit, || parsed.chat().prompt(&[]));
+            registration.pre_call(limit, || parsed.request().prompt(&[]));
             (UpstreamRequest::unchanged(parsed.body), None)
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
@@ -201,7 +165,7 @@ pub(super) fn admit(
         }
         Some(policy) => {
             let call = AsyncCall {
-                chat: parsed.chat(),
+                request: parsed.request(),
                 roles: roles(&policy),
                 is_redacted_whole: parsed.is_redacted_whole(snapshot, &policy),
                 policy: &policy,
@@ -229,20 +193,21 @@ pub(super) async fn pre_call(
     ctx: &mut CallContext,
     mut call: SyncCall,
 ) -> Decision {
-    let length = call.parsed.body.bytes.len();
-    let prompt = heavy(length, || call.parsed.chat().prompt(&roles(&call.policy)));
+    let cost = call.parsed.request().reading_cost();
+    let prompt = heavy(cost, || call.parsed.request().prompt(&roles(&call.policy)));
     let prompt = Captured::of_prompt(prompt, u64::MAX);
     let body = &mut call.parsed.body;
-    let copies = match body.reserve_copies(snapshot, prompt.text.len()).await {
+    let copies = match body
+        .reserve_copies(snapshot, prompt.text.len() + prompt.tools.bytes())
+        .await
+    {
         Ok(copies) => copies,
         Err(error) => return Decision::Refuse(error),
     };
     let (outcome, is_readable) = call.check(snapshot, session, ctx, prompt).await;
     call.parsed.body.reservation.shrink(copies);
     match outcome {
-        CheckOutcome::Passed if is_readable => {
-            Decision::Forward(heavy(length, || call.forward(snapshot)))
-        }
+        CheckOutcome::Passed if is_readable => heavy(cost, || call.forward(snapshot)),
         CheckOutcome::Passed => {
             let detail = "the prompt is not readable as a whole";
             let reason = UncheckedReason::Unreadable;
@@ -266,9 +231,9 @@ impl SyncCall {
         ctx: &mut CallContext,
         prompt: Captured,
     ) -> (CheckOutcome, bool) {
-        let length = self.parsed.body.bytes.len();
+        let cost = self.parsed.request().reading_cost();
         let is_redacted_whole = || self.parsed.is_redacted_whole(snapshot, &self.policy);
-        let is_readable = !prompt.incomplete && heavy(length, is_redacted_whole);
+        let is_readable = !prompt.incomplete && heavy(cost, is_redacted_whole);
         let mut record = self.registration.record(Stage::PreCall, prompt);
         if let Some(record) = &mut record {
             // A verdict on a part of the prompt is none on the whole. Set here, because the check registers
@@ -285,21 +250,31 @@ impl SyncCall {
     }
 
     fn block(self, snapshot: &Snapshot, finding: &Finding) -> Decision {
-        let chat = self.parsed.chat();
-        let application = self.registration.application();
-        let streaming = Streaming::decide(snapshot, &self.policy, application, chat);
-        streaming.emit(&snapshot.metrics);
-        let request = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
+        let (request, protocol) = (self.parsed.request(), self.parsed.protocol);
+        let streaming = self.streaming(snapshot);
+        let exchange = self.registration.exchange();
+        let request = RequestSummary::new(request, protocol, exchange, streaming.form);
         let block = Block::by_verdict(Stage::PreCall, request, self.policy, finding);
         Decision::Block(Box::new(block))
     }
 
-    fn forward(self, snapshot: &Snapshot) -> Forward {
-        let chat = self.parsed.chat();
+    /// How the answer reaches a client that asks for a stream, which is counted.
+    fn streaming(&self, snapshot: &Snapshot) -> Streaming {
         let application = self.registration.application();
-        let streaming = Streaming::decide(snapshot, &self.policy, application, chat);
+        let (request, protocol) = (self.parsed.request(), self.parsed.protocol);
+        let streaming = Streaming::decide(snapshot, &self.policy, application, request, protocol);
         streaming.emit(&snapshot.metrics);
-        let summary = RequestSummary::new(chat, self.registration.exchange(), streaming.form);
+        streaming
+    }
+
+    fn forward(self, snapshot: &Snapshot) -> Decision {
+        let (request, protocol) = (self.parsed.request(), self.parsed.protocol);
+        if checks_answers(&self.policy) && request.is_answered_later() {
+            return self.refuse(CallError::StoredAnswer);
+        }
+        let streaming = self.streaming(snapshot);
+        let exchange = self.registration.exchange();
+        let summary = RequestSummary::new(request, protocol, exchange, streaming.form);
         let parsed = self.parsed;
         let (mut request, unredact) = parsed.into_request(snapshot, &self.policy, streaming.edits);
         request.identity_encoding |= streaming.filter.is_some() || streaming.replay.is_some();
@@ -319,11 +294,11 @@ impl SyncCall {
                 replay: streaming.replay,
             }),
         };
-        Forward {
+        Decision::Forward(Forward {
             request,
             registration: self.registration,
             handling,
-        }
+        })
     }
 
     /// Goes on without a verdict, or refuses the call, as the policy says (CONTRACT 13).
@@ -333,7 +308,7 @@ impl SyncCall {
             OnBackendFailure::Open => {
                 ctx.detail = Some("unchecked");
                 self.registration.set_unchecked();
-                Decision::Forward(self.forward(snapshot))
+                self.forward(snapshot)
             }
         }
     }
@@ -362,7 +337,7 @@ impl SyncCall {
 
 /// The policy of the call's application, None without one (CONTRACT 7, 14).
 fn policy_of(
-    policies: &Policies,
+    policies: &PolicySnapshot,
     registration: &mut Registration,
     metrics: &Metrics,
     ctx: &mut CallContext,

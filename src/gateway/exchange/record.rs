@@ -2,18 +2,20 @@
 //! call, the answer after it.
 
 use super::capture::Captured;
+use super::named_user;
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::config::{OnDiskFailure, SpoolSettings};
 use crate::gateway::attachments;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::headers::Extensions;
+use crate::gateway::headers::{self, Extensions};
 use crate::gateway::state::Snapshot;
 use crate::observe::VerdictType;
 use crate::spool::Receipt;
 use crate::spool::{Lease, Spool};
-use monitor_model::{ApplicationId, ErrorType, ExchangeId, Stage};
-use monitor_wire::json::Prompt;
+use monitor_model::{ApplicationId, ErrorType, ExchangeId, Stage, model_name};
+use monitor_wire::json::{CallTexts, Prompt, Request};
+use monitor_wire::sse::Usage;
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +35,11 @@ struct Open {
     context: Arc<RecordContext>,
     unchecked: bool,
     replaced: Option<VerdictType>,
+    is_stored_response: bool,
+    calls: CallTexts,
     files: Option<Arc<FileList>>,
+    /// The model that the request asks for.
+    model: Option<String>,
 }
 
 impl Open {
@@ -43,11 +49,17 @@ impl Open {
 }
 
 impl Registration {
-    /// Opens an exchange; nothing is registered yet.
+    /// That of a call of which nothing is registered.
+    pub(super) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Opens an exchange; nothing is registered yet. Only a monitored call has a request that is read.
     pub(super) fn open(
         snapshot: &Snapshot,
         session: &ServerSession,
         ctx: &mut CallContext,
+        request: Option<Request<'_>>,
     ) -> Self {
         if snapshot.spool.is_none() && snapshot.policies.is_none() {
             return Self(None);
@@ -55,14 +67,19 @@ impl Registration {
         let Some(access_key) = ctx.access_key.take() else {
             return Self(None);
         };
-        let headers = &session.req_header().headers;
-        let ids = Extensions::of(headers);
+        let head = &session.req_header().headers;
+        let ids = Extensions::of(head);
         let context = Arc::new(RecordContext {
             exchange: ExchangeId::random(),
             access_key,
             application_id: ctx.application_id(ids.application_id),
-            user_id: ids.user_id,
-            session_id: ids.session_id,
+            user_id: ids
+                .user_id
+                .or_else(|| named_user::of(ctx.protocol, request?)),
+            session_id: ids.session_id.or_else(|| {
+                let named = ctx.protocol.session_header();
+                headers::id(head, named?)
+            }),
             trace: ctx.trace.as_ref().and_then(|trace| trace.context()),
         });
         Self(Some(Open {
@@ -71,7 +88,10 @@ impl Registration {
             context,
             unchecked: false,
             replaced: None,
-            files: attachments::list(headers, &ctx.request_id),
+            is_stored_response: false,
+            calls: CallTexts::Whole,
+            files: attachments::list(head, &ctx.request_id),
+            model: request.and_then(asked_model),
         }))
     }
 
@@ -96,6 +116,18 @@ impl Registration {
         self.0.as_ref().is_some_and(|open| open.spool.is_some())
     }
 
+    /// What the policy has checked of calls of tools.
+    pub(super) fn calls(&self) -> CallTexts {
+        self.0.as_ref().map(|open| open.calls).unwrap_or_default()
+    }
+
+    /// Sets what the policy has checked of calls of tools.
+    pub(super) fn set_calls(&mut self, calls: CallTexts) {
+        if let Some(open) = &mut self.0 {
+            open.calls = calls;
+        }
+    }
+
     /// Marks further records of the exchange as forwarded without a verdict (CONTRACT 13).
     pub(super) fn set_unchecked(&mut self) {
         if let Some(open) = &mut self.0 {
@@ -107,6 +139,13 @@ impl Registration {
     pub(super) fn set_replaced(&mut self, kind: VerdictType) {
         if let Some(open) = &mut self.0 {
             open.replaced = Some(kind);
+        }
+    }
+
+    /// Marks the answer as one that the model server keeps, and whose call was counted when it was made.
+    pub(super) fn set_stored_response(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.is_stored_response = true;
         }
     }
 
@@ -172,16 +211,28 @@ impl Registration {
     /// A record of this exchange that is not registered yet; None where the exchange is not registered.
     pub(super) fn record(&self, stage: Stage, captured: Captured) -> Option<Record> {
         let open = self.0.as_ref()?;
+        let mut tools = captured
+            .tools
+            .within(room_for_tools(captured.part_breaks.len()));
+        tools.are_unchecked = stage == Stage::PostCall && !open.calls.have_arguments();
+        let model = match stage {
+            Stage::PreCall => None,
+            Stage::PostCall => captured.model.or_else(|| open.model.clone()),
+        };
         Some(Record {
             stage,
             context: open.context.clone(),
             message: captured.text.into(),
+            tools,
             part_breaks: captured.part_breaks,
             incomplete: captured.incomplete,
             unchecked: open.unchecked,
             replaced: open.replaced,
             failure: None,
             files: open.files.clone().filter(|_| stage == Stage::PreCall),
+            model,
+            usage: captured.usage.map(Usage::tokens).unwrap_or_default(),
+            is_stored_response: open.is_stored_response && stage == Stage::PostCall,
             chain: None,
         })
     }
@@ -214,6 +265,20 @@ impl Registration {
             self.push(record);
         }
     }
+}
+
+fn asked_model(request: Request<'_>) -> Option<String> {
+    let mut model = request.model()?;
+    let length = model_name(&model)?.len();
+    model.truncate(length);
+    Some(model)
+}
+
+/// Bytes of `additional_parameters` that are left for calls and results of tools beside so many places: a backend refuses
+/// more than 64 KiB, and counts eight for a number.
+fn room_for_tools(part_breaks: usize) -> usize {
+    const TOGETHER: usize = 56 << 10;
+    TOGETHER.saturating_sub(size_of::<u64>() * part_breaks)
 }
 
 /// The failure in the record of a call that failed before its answer began (CONTRACT 17).

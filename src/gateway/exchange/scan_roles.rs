@@ -1,7 +1,16 @@
-//! The roles whose messages a policy has checked (CONTRACT 3), as the reader of requests knows them.
+//! What a policy has checked of a call, as the readers of requests and answers know it: the roles whose messages are
+//! checked (CONTRACT 3), and what of calls of tools.
 
 use monitor_model::{Policy, ScanRole};
-use monitor_wire::json;
+use monitor_wire::json::{self, CallTexts};
+
+/// What a policy has checked of calls of tools.
+pub(super) fn call_texts(policy: &Policy) -> CallTexts {
+    match policy.check_tool_arguments {
+        true => CallTexts::Whole,
+        false => CallTexts::Names,
+    }
+}
 
 /// The roles of a policy.
 pub(super) fn roles(policy: &Policy) -> Vec<json::ScanRole> {

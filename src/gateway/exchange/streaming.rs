@@ -8,7 +8,8 @@ use crate::gateway::state::Snapshot;
 use crate::observe::events::StreamAsked;
 use crate::observe::{Metrics, StreamHandling};
 use monitor_model::{ApplicationId, Policy, StreamInSync};
-use monitor_wire::json::{Chat, Edit};
+use monitor_wire::json::{Edit, Request};
+use monitor_wire::protocol::Protocol;
 use std::sync::Arc;
 
 /// How a call that asks for a stream goes on; without anything for one that asks for none.
@@ -33,20 +34,23 @@ impl Streaming {
         snapshot: &Snapshot,
         policy: &Arc<Policy>,
         application: Option<ApplicationId>,
-        chat: Chat<'_>,
+        request: Request<'_>,
+        protocol: &'static dyn Protocol,
     ) -> Self {
-        let form = match chat.wants_stream() {
+        let form = match request.wants_stream() {
             true => BlockForm::Stream {
-                with_usage: chat.wants_usage(),
+                with_usage: request.wants_usage(),
             },
-            false => BlockForm::Completion,
+            false => BlockForm::Whole,
         };
+        // Programs that speak the other APIs ask for the whole answer where a stream broke.
+        let may_be_held = request.may_stream() || !protocol.may_answer_whole();
         if policy.stream_in_sync == StreamInSync::HoldBack
-            && chat.may_stream()
-            && let Some(filter) = HoldBack::new(snapshot, policy, chat.choices())
+            && may_be_held
+            && let Some(filter) = HoldBack::new(snapshot, policy, protocol, request)
         {
             return Self {
-                handling: Some(StreamHandling::HeldBack),
+                handling: request.may_stream().then_some(StreamHandling::HeldBack),
                 application,
                 edits: Vec::new(),
                 form,
@@ -54,14 +58,24 @@ impl Streaming {
                 replay: None,
             };
         }
+        if !protocol.may_answer_whole() {
+            return Self {
+                handling: None,
+                application,
+                edits: Vec::new(),
+                form,
+                filter: None,
+                replay: None,
+            };
+        }
         // Sync mode gives no stream otherwise (CONTRACT 2).
-        let literals = chat.stream_true_spans().into_iter();
+        let literals = request.stream_true_spans().into_iter();
         let mut edits: Vec<_> = literals.map(|span| (span, b"false".to_vec())).collect();
         if policy.stream_in_sync == StreamInSync::Replay
             && let BlockForm::Stream { with_usage } = form
         {
             // Model servers refuse options of a stream where none is asked for.
-            let options = chat.stream_options_spans().into_iter();
+            let options = request.stream_options_spans().into_iter();
             edits.extend(options.map(|span| (span, b"null".to_vec())));
             return Self {
                 handling: Some(StreamHandling::Replayed),
@@ -71,7 +85,7 @@ impl Streaming {
                 filter: None,
                 replay: Some(Replay {
                     with_usage,
-                    choices: chat.choices(),
+                    choices: request.choices(),
                     application,
                 }),
             };
@@ -80,7 +94,7 @@ impl Streaming {
             handling: (!edits.is_empty()).then_some(StreamHandling::Rewritten),
             application,
             edits,
-            form: BlockForm::Completion,
+            form: BlockForm::Whole,
             filter: None,
             replay: None,
         }

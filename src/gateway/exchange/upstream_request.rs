@@ -1,6 +1,6 @@
 //! What the upstream gets of a call: the body as the client sent it or with edits, and the head to match.
 
-use super::body_buffer::Body;
+use super::body::Body;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::{self, UpstreamHead};
@@ -26,7 +26,7 @@ impl UpstreamRequest {
     /// The body as the client sent it, and an answer that may be compressed.
     pub(super) fn unchanged(mut body: Body) -> Self {
         if let Some(encoded) = body.encoded.take() {
-            body.bytes = encoded;
+            body.bytes = *encoded;
         }
         Self {
             body,

@@ -6,6 +6,7 @@ use super::record::{Registration, failure_of};
 use crate::backend::{Analyzer, AnalyzerError, Record, Verdict};
 use crate::config::Durability;
 use crate::fair_queue::heavy;
+use crate::gateway::call_trace::{CheckResult, Findings};
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::state::Snapshot;
@@ -43,6 +44,14 @@ impl CheckOutcome {
             Self::Late => "late",
             Self::KeyRefused => "key_refused",
             Self::ClientGone => "client_gone",
+        }
+    }
+
+    /// What traces report of it.
+    fn result(&self, findings: Option<Findings>) -> CheckResult {
+        CheckResult {
+            outcome: self.as_str(),
+            findings,
         }
     }
 }
@@ -91,13 +100,19 @@ impl<'a> Check<'a> {
             answer = timeout(limit, verdict(snapshot, &**analyzer, &pending.lease)) => answer,
             () = client_gone(session) => {
                 ctx.clock.add_backend_wait(started);
-                ctx.add_check(stage, started, "client_gone");
-                return pending.abandon();
+                let outcome = pending.abandon();
+                ctx.add_check(stage, started, outcome.result(None));
+                return outcome;
             }
         };
         ctx.clock.add_backend_wait(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
-        let outcome = match answer.unwrap_or_else(|_| Err(late())) {
+        let answer = answer.unwrap_or_else(|_| Err(late()));
+        let findings = answer
+            .as_ref()
+            .ok()
+            .map(|verdict| findings(&verdict.analysis));
+        let outcome = match answer {
             Ok(verdict) => pending.finish(&snapshot.metrics, verdict),
             Err(error) => pending.fail(&snapshot.metrics, &error),
         };
@@ -105,7 +120,7 @@ impl<'a> Check<'a> {
             CheckOutcome::Unknown if started.elapsed() >= limit => CheckOutcome::Late,
             outcome => outcome,
         };
-        ctx.add_check(stage, started, outcome.as_str());
+        ctx.add_check(stage, started, outcome.result(findings));
         outcome
     }
 
@@ -130,7 +145,7 @@ impl PendingCheck<'_> {
             Some(durable) => self.lease.deliver_when_durable(id, durable),
             None => {
                 self.emit_left(metrics, TelemetryOutcome::Delivered, "");
-                self.lease.delivered(id);
+                self.lease.delivered(Some(id));
             }
         }
         match blocking_finding(policy.block_on, &analysis) {
@@ -150,9 +165,17 @@ impl PendingCheck<'_> {
         let reason = match error {
             AnalyzerError::KeyRefused(status) => {
                 self.emit_left(metrics, TelemetryOutcome::Refused, &text);
-                self.emit_files_refused(metrics);
+                self.emit_files_left(metrics, "the backend refused the access key");
                 self.lease.refused(*status);
                 return CheckOutcome::KeyRefused;
+            }
+            // It is stored: another attempt would get the same answer.
+            AnalyzerError::TooLong => {
+                self.emit_left(metrics, TelemetryOutcome::Delivered, "");
+                self.emit_files_left(metrics, "the backend's verdict is too long to be read");
+                self.lease.delivered(None);
+                report_unchecked(metrics, self.policy, UncheckedReason::Unavailable, &text);
+                return CheckOutcome::Unknown;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,
             AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => UncheckedReason::Unavailable,
@@ -191,13 +214,14 @@ impl PendingCheck<'_> {
         .emit(metrics);
     }
 
-    fn emit_files_refused(&self, metrics: &Metrics) {
+    /// Counts the files of a record whose id is not known.
+    fn emit_files_left(&self, metrics: &Metrics, reason: &'static str) {
         let record = self.lease.record();
         if let Some(list) = record.and_then(|record| record.files.as_ref()) {
             AttachmentsAbandoned {
                 request_id: &list.request_id,
                 outcome: AttachmentOutcome::NoRecord,
-                reason: "the backend refused the access key",
+                reason,
             }
             .emit(metrics);
         }
@@ -260,6 +284,19 @@ fn blocking_finding(block_on: BlockOn, analysis: &AnalysisResponse) -> Option<Ve
     ];
     let mut findings = findings.into_iter();
     findings.find(|(blocks, _)| *blocks).map(|(_, kind)| kind)
+}
+
+/// The kinds of what was found, whether it blocks or not.
+fn findings(analysis: &AnalysisResponse) -> Findings {
+    let found = [
+        (analysis.guardrails.flagged, VerdictType::Guardrails),
+        (analysis.custom_policy.flagged, VerdictType::CustomPolicy),
+        (analysis.dataclean.flagged, VerdictType::Dataclean),
+    ];
+    Findings {
+        kinds: found.map(|(is_flagged, kind)| is_flagged.then_some(kind)),
+        is_whole: analysis.status == Status::Success,
+    }
 }
 
 #[cfg(test)]

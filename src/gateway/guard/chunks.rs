@@ -74,6 +74,23 @@ impl ChunkParser {
         true
     }
 
+    /// Where in the bytes that follow a chunk begins; None if none does.
+    pub(super) fn next_chunk(mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0usize;
+        while self != Self::START {
+            let step = match self {
+                Self::Data { left } => usize::try_from(left).ok()?,
+                _ => 1,
+            };
+            let end = at.checked_add(step)?;
+            if !self.push(bytes.get(at..end)?) {
+                return None;
+            }
+            at = end;
+        }
+        Some(at)
+    }
+
     fn after_data(left: u64) -> Self {
         match left {
             0 => Self::DataCarriageReturn,

@@ -2,7 +2,7 @@
 //! `limits.header_timeout` of its first byte on HTTP/1.1 and HTTP/2 alike, there must be memory for it, chunks must
 //! be well formed, and HTTP/2 frames that cause work without asking for anything have a budget.
 
-use super::chunks::MalformedChunk;
+use super::chunks::{ChunkParser, MalformedChunk};
 use super::http1::{BodyFraming, Http1State, ParsedHead};
 use super::http2::Http2Frames;
 use super::slow_client::HeadDeadline;
@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use std::{fmt, io};
+
+/// Bytes of a body that are read at once from a client without an accepted access key.
+pub(crate) const SMALL_READ: usize = 16 << 10;
 
 /// The guard of one client connection.
 pub(crate) struct ClientGuard {
@@ -27,7 +30,7 @@ pub(crate) struct ClientGuard {
 enum Protocol {
     /// Locked because pingora gives only a shared reference to the stream when a head is complete.
     Http1(Mutex<Http1State>),
-    Http2(Http2Frames),
+    Http2(Http2Frames, HeadShare),
 }
 
 impl ClientGuard {
@@ -43,8 +46,8 @@ impl ClientGuard {
     }
 
     /// Guards an HTTP/2 connection from its preface on.
-    pub(crate) fn http2(limit: Duration, metrics: Arc<Metrics>) -> Self {
-        Self::new(Protocol::Http2(Http2Frames::new()), limit, metrics)
+    pub(crate) fn http2(share: HeadShare, limit: Duration, metrics: Arc<Metrics>) -> Self {
+        Self::new(Protocol::Http2(Http2Frames::new(), share), limit, metrics)
     }
 
     fn new(protocol: Protocol, limit: Duration, metrics: Arc<Metrics>) -> Self {
@@ -71,7 +74,7 @@ impl ClientGuard {
                 let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
                 http1.end_head(parsed, raw)
             }
-            Protocol::Http2(_) => BodyFraming::Valid,
+            Protocol::Http2(..) => BodyFraming::Valid,
         }
     }
 
@@ -82,7 +85,7 @@ impl ClientGuard {
                 let http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
                 http1.is_read_exactly()
             }
-            Protocol::Http2(_) => false,
+            Protocol::Http2(..) => false,
         }
     }
 
@@ -90,7 +93,7 @@ impl ClientGuard {
     pub(super) fn has_ended(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).has_ended(),
-            Protocol::Http2(_) => false,
+            Protocol::Http2(..) => false,
         }
     }
 
@@ -109,7 +112,7 @@ impl ClientGuard {
                 let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
                 http1.count_for_client(client)
             }
-            Protocol::Http2(_) => Ok(()),
+            Protocol::Http2(..) => Ok(()),
         }
     }
 
@@ -121,11 +124,29 @@ impl ClientGuard {
         }
     }
 
+    /// HTTP/1.1: reads the body of the request in portions of [`SMALL_READ`], so that pingora's buffer takes no more
+    /// memory than that.
+    pub(crate) fn read_little(&self) {
+        if let Protocol::Http1(http1) = &self.protocol {
+            let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+            http1.read_little();
+        }
+    }
+
+    /// HTTP/1.1: the most that is read at once; None without such a bound.
+    pub(super) fn most_read(&mut self) -> Option<u64> {
+        let reads_little = match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).reads_little(),
+            Protocol::Http2(..) => false,
+        };
+        reads_little.then_some(SMALL_READ as u64)
+    }
+
     /// HTTP/1.1: whether the next bytes are collected before pingora gets them.
     pub(super) fn collects(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).collects(),
-            Protocol::Http2(_) => false,
+            Protocol::Http2(..) => false,
         }
     }
 
@@ -133,7 +154,7 @@ impl ClientGuard {
     pub(super) fn is_due(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).is_due(),
-            Protocol::Http2(_) => true,
+            Protocol::Http2(..) => true,
         }
     }
 
@@ -151,7 +172,7 @@ impl ClientGuard {
 
     /// Counts bytes that were written to the client.
     pub(super) fn add_sent(&mut self, bytes: usize) {
-        if let Protocol::Http2(frames) = &mut self.protocol {
+        if let Protocol::Http2(frames, _) = &mut self.protocol {
             frames.add_sent(bytes);
         }
     }
@@ -185,10 +206,36 @@ impl ClientGuard {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
+    /// HTTP/1.1: where the next bytes of a chunked body stand.
+    pub(super) fn chunks(&mut self) -> Option<ChunkParser> {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).chunks(),
+            Protocol::Http2(..) => None,
+        }
+    }
+
+    /// After [`Self::check`]: joins the small chunks in `bytes`, which began at `before`. Gives how many bytes are left,
+    /// and how long nothing more is read of a client that sends very many small chunks or DATA frames.
+    pub(super) fn join_chunks(
+        &mut self,
+        before: Option<ChunkParser>,
+        bytes: &mut [u8],
+    ) -> (usize, Option<Duration>) {
+        match (&mut self.protocol, before) {
+            (Protocol::Http1(http1), Some(before)) => exclusive(http1).join_chunks(before, bytes),
+            (Protocol::Http1(_), None) => (bytes.len(), None),
+            (Protocol::Http2(frames, share), _) => {
+                let small = frames.take_small();
+                let pause = (small > 0).then(|| share.pause_after(small)).flatten();
+                (bytes.len(), pause)
+            }
+        }
+    }
+
     fn push_http1(&mut self, bytes: &[u8]) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).push(bytes),
-            Protocol::Http2(_) => true,
+            Protocol::Http2(..) => true,
         }
     }
 
@@ -196,7 +243,7 @@ impl ClientGuard {
     fn cover_head(&mut self) -> bool {
         let covered = match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).cover(),
-            Protocol::Http2(_) => Ok(()),
+            Protocol::Http2(..) => Ok(()),
         };
         let Err(full) = covered else {
             return true;
@@ -208,7 +255,7 @@ impl ClientGuard {
 
     /// Why the connection has to end after these bytes, if it has to.
     fn check_bytes(&mut self, bytes: &[u8]) -> Option<EndReason> {
-        if let Protocol::Http2(frames) = &mut self.protocol
+        if let Protocol::Http2(frames, _) = &mut self.protocol
             && !frames.push(bytes)
         {
             return Some(EndReason::IdleFrames);
@@ -227,7 +274,7 @@ impl ClientGuard {
     fn in_head(&mut self) -> bool {
         match &mut self.protocol {
             Protocol::Http1(http1) => exclusive(http1).is_in_head(),
-            Protocol::Http2(frames) => frames.is_in_head(),
+            Protocol::Http2(frames, _) => frames.is_in_head(),
         }
     }
 }

@@ -17,6 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
 
 /// Reads `prefix`, then `inner`; writes to `inner`.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct GuardedStream {
     is_collected: bool,
     /// What came behind a request while it was answered; the guard has not seen it.
     behind: BytesMut,
+    /// The client has sent very many small chunks: nothing is read for a while.
+    pause: Option<Pin<Box<Sleep>>>,
     /// There was no memory for the head.
     refused: Option<RefusedHead>,
     guard: Option<ClientGuard>,
@@ -44,6 +47,7 @@ impl GuardedStream {
             prefix,
             is_collected: false,
             behind: BytesMut::new(),
+            pause: None,
             refused: None,
             guard: Some(guard),
             inner,
@@ -59,6 +63,7 @@ impl GuardedStream {
     pub(crate) fn for_next_request(stream: Stream, has_begun: bool) -> Stream {
         match Self::downcast(stream) {
             Ok(mut wrapped) => {
+                wrapped.pause = None;
                 if let Some(guard) = &mut wrapped.guard {
                     guard.start_head();
                     if has_begun {
@@ -125,6 +130,11 @@ impl GuardedStream {
         if self.guard.as_mut().is_some_and(ClientGuard::has_ended) {
             return self.poll_end(cx);
         }
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(cx));
+            self.pause = None;
+        }
+        let chunks = self.guard.as_mut().and_then(ClientGuard::chunks);
         let before = buf.filled().len();
         let read = if !self.prefix.is_empty() {
             take(&mut self.prefix, buf);
@@ -132,13 +142,19 @@ impl GuardedStream {
         } else if !self.behind.is_empty() {
             take(&mut self.behind, buf);
             Poll::Ready(Ok(()))
+        } else if let Some(most) = self.guard.as_mut().and_then(ClientGuard::most_read) {
+            Pin::new(&mut (&mut self.inner).take(most)).poll_read(cx, buf)
         } else {
             Pin::new(&mut self.inner).poll_read(cx, buf)
         };
-        match &mut self.guard {
-            None => read,
-            Some(guard) => guard.check(cx, read, &buf.filled()[before..]),
-        }
+        let Some(guard) = &mut self.guard else {
+            return read;
+        };
+        ready!(guard.check(cx, read, &buf.filled()[before..]))?;
+        let (length, pause) = guard.join_chunks(chunks, &mut buf.filled_mut()[before..]);
+        buf.set_filled(before + length);
+        self.pause = pause.map(|pause| Box::pin(sleep(pause)));
+        Poll::Ready(Ok(()))
     }
 
     /// Ready once the client has left or sends no more. What it sends behind its request is kept for the next one:

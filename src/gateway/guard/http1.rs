@@ -6,8 +6,10 @@
 
 use super::chunks::ChunkParser;
 use super::long_head::HeadPortions;
+use super::small_chunks;
 use crate::gateway::limits::{Full, HeadShare};
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// A long head that arrives is collected here until it has doubled, and is in pingora's buffer, which doubles too.
 const COPIES: usize = 2;
@@ -26,6 +28,8 @@ pub(super) struct Http1State {
     read: u64,
     /// The request's bytes, where they are known once its head is complete.
     length: Option<u64>,
+    /// The body is read in small portions.
+    reads_little: bool,
     /// The memory of the head; its values stay in memory as long as the call.
     share: HeadShare,
 }
@@ -68,6 +72,7 @@ impl Http1State {
             portions: HeadPortions::new(),
             read: 0,
             length: None,
+            reads_little: false,
             share,
         };
         state.push(first);
@@ -80,7 +85,18 @@ impl Http1State {
         self.head.clear();
         self.portions = HeadPortions::new();
         (self.read, self.length) = (0, None);
+        self.reads_little = false;
         self.share.release();
+    }
+
+    /// Reads the body of the request in small portions.
+    pub(super) fn read_little(&mut self) {
+        self.reads_little = true;
+    }
+
+    /// Whether the body of the request is read in small portions.
+    pub(super) fn reads_little(&self) -> bool {
+        self.reads_little
     }
 
     /// Whether the next bytes are collected before pingora gets them.
@@ -136,6 +152,26 @@ impl Http1State {
             Phase::Rest => {}
         }
         true
+    }
+
+    /// Where the next bytes of a chunked body stand.
+    pub(super) fn chunks(&self) -> Option<ChunkParser> {
+        match self.phase {
+            Phase::Chunks(chunks) => Some(chunks),
+            Phase::Head | Phase::Rest => None,
+        }
+    }
+
+    /// Joins the small chunks in bytes that were read; gives how many bytes are left, and how long nothing more is read.
+    pub(super) fn join_chunks(
+        &self,
+        before: ChunkParser,
+        bytes: &mut [u8],
+    ) -> (usize, Option<Duration>) {
+        match small_chunks::join(before, bytes) {
+            Some(joined) => (joined.length, self.share.pause_after(joined.chunks)),
+            None => (bytes.len(), None),
+        }
     }
 
     /// Whether the request was read to its end and nothing behind it, so far as its length is known.

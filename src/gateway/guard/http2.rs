@@ -20,6 +20,8 @@ const BYTES_PER_WINDOW_UPDATE: u64 = 4;
 const PREFACE_LENGTH: usize = 24;
 /// RFC 9113 §4.1.
 const FRAME_HEAD: usize = 9;
+/// A DATA frame with fewer bytes costs more than they do.
+const SMALL_DATA: usize = 256;
 
 /// The position in an HTTP/2 client's bytes.
 pub(super) struct Http2Frames {
@@ -35,6 +37,8 @@ pub(super) struct Http2Frames {
     /// Bytes sent to the client that no window update has used up.
     unspent_bytes: u64,
     idle_frames_left: u32,
+    /// DATA frames of few bytes, not taken yet.
+    small: usize,
     refilled: Instant,
 }
 
@@ -51,6 +55,7 @@ impl Http2Frames {
             awaits_pad_length: false,
             unspent_bytes: 0,
             idle_frames_left: IDLE_FRAMES,
+            small: 0,
             refilled: Instant::now(),
         }
     }
@@ -86,6 +91,11 @@ impl Http2Frames {
         self.unspent_bytes = self.unspent_bytes.saturating_add(bytes as u64);
     }
 
+    /// How many DATA frames of few bytes have come since this was asked before.
+    pub(super) fn take_small(&mut self) -> usize {
+        std::mem::take(&mut self.small)
+    }
+
     /// Whether a header block has begun and is incomplete.
     pub(super) fn is_in_head(&self) -> bool {
         self.in_header_block
@@ -101,6 +111,7 @@ impl Http2Frames {
         const PADDED: u8 = 0x8;
         let [a, b, c, kind, flags, ..] = self.head;
         self.payload_left = u32::from_be_bytes([0, a, b, c]) as usize;
+        self.small += usize::from(kind == DATA && self.payload_left < SMALL_DATA);
         let is_allowed = match kind {
             HEADERS | CONTINUATION => {
                 self.in_header_block = true;
@@ -193,6 +204,15 @@ mod tests {
     fn taken(frames: &mut Http2Frames, bytes: &[u8]) -> u32 {
         let sent = 0..IDLE_FRAMES * 2;
         u32::try_from(sent.take_while(|_| frames.push(bytes)).count()).unwrap()
+    }
+
+    #[test]
+    fn small_frames_of_data_are_counted() {
+        let mut frames = after_preface();
+        for size in [1, SMALL_DATA - 1, SMALL_DATA, 16 << 10] {
+            assert!(frames.push(&frame(0, 0, &vec![b' '; size])));
+        }
+        assert_eq!((frames.take_small(), frames.take_small()), (2, 0));
     }
 
     #[test]

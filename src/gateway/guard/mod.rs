@@ -10,9 +10,11 @@ mod linger;
 mod long_head;
 mod refused_head;
 mod slow_client;
+mod small_chunks;
 
 pub(super) use chunks::MalformedChunk;
 pub(super) use client_guard::ClientGuard;
+pub(crate) use client_guard::SMALL_READ;
 pub(super) use guarded_stream::GuardedStream;
 pub(super) use http1::{BodyFraming, ParsedHead};
 pub(crate) use linger::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME, STREAM_LINGER};

@@ -66,11 +66,12 @@ fn extension_and_hop_by_hop_headers_are_removed_in_both_spellings_and_the_rest_s
         ("x-attached_files", "[]"),
         (
             "Connection",
-            "close, X-Custom, authorization, content-encoding",
+            "close, X-Custom, authorization, X-Api-Key, content-encoding",
         ),
         ("Content-Encoding", "br"),
         ("X-Custom", "1"),
         ("Authorization", "Bearer up"),
+        ("x-api-key", "up"),
         ("Expect", "100-continue"),
         ("keep_alive", "5"),
         ("content_length", "5"),
@@ -88,6 +89,7 @@ fn extension_and_hop_by_hop_headers_are_removed_in_both_spellings_and_the_rest_s
         "host",
         "te-x",
         "te_x",
+        "x-api-key",
         "x-kept",
         "x-request-id",
     ];

@@ -2,6 +2,7 @@
 //! call's access key is known to be one of the gateway's; from then on it counts for the key, within
 //! `limits.buffered_bytes` alone. It is given back when the call has ended: until then its values stay in memory.
 
+use super::chunk_pace::ChunkPace;
 use super::memory::{Full, MemoryBudget, MemoryReservation};
 use crate::fair_queue::{connections_of, network};
 use crate::observe::Exhausted;
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A head up to this size is not counted: the connection's own buffers are as large.
 pub(crate) const SHORT_HEAD: usize = 8 << 10;
@@ -21,6 +23,7 @@ pub struct ClientHeads {
     of_client: AtomicUsize,
     /// Bytes of each address that has some; an IPv6 network of 64 bits counts as one address.
     clients: Mutex<HashMap<IpAddr, usize>>,
+    pace: ChunkPace,
 }
 
 /// The memory of one head, given back when it is dropped.
@@ -43,6 +46,7 @@ impl ClientHeads {
             memory,
             of_client: AtomicUsize::new(0),
             clients: Mutex::default(),
+            pace: ChunkPace::default(),
         };
         heads.set_limit(of_client);
         Arc::new(heads)
@@ -136,6 +140,11 @@ impl HeadShare {
             self.heads
                 .leave(self.client, std::mem::take(&mut self.of_client));
         }
+    }
+
+    /// How long the connection is not read after so many small chunks of a body.
+    pub(crate) fn pause_after(&self, chunks: usize) -> Option<Duration> {
+        self.heads.pace.pause(self.client, chunks, Instant::now())
     }
 
     /// Gives all of it back; what follows counts for the peer.

@@ -14,6 +14,7 @@ use crate::observe::{Exhausted, Metrics, Throttle};
 use holder::{Asking, Holder};
 use prometheus::IntGauge;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -132,6 +133,11 @@ impl MemoryBudget {
         self.freed.notify_waiters();
     }
 
+    /// Whether clients without an accepted access key have a part of it; without a backend they have not.
+    pub(crate) fn has_client_limit(&self) -> bool {
+        self.client_limit.load(Ordering::SeqCst) < i64::MAX
+    }
+
     /// What it is used for now.
     pub(crate) fn figures(&self) -> MemoryFigures {
         let holders = self.holders();
@@ -193,10 +199,16 @@ impl MemoryBudget {
     fn take(&self, asking: Asking, bytes: i64) -> Result<bool, Full> {
         let limit = self.limit();
         let mut holders = self.holders();
-        if self.is_over_share(&holders, asking.holder, bytes) {
+        let keys = holders.len();
+        let entry = holders.entry(asking.holder);
+        let own = match &entry {
+            Entry::Occupied(own) => Some(*own.get()),
+            Entry::Vacant(_) => None,
+        };
+        if self.is_over_share(keys, own, bytes) {
             return Err(Full(Exhausted::Memory));
         }
-        let own = holders.get(&asking.holder).copied().unwrap_or_default();
+        let own = own.unwrap_or_default();
         let client_limit = self.client_limit.load(Ordering::SeqCst);
         let is_large = own.admits(asking, bytes, client_limit);
         if matches!(is_large, Err(Full(Exhausted::ClientMemory))) {
@@ -211,10 +223,13 @@ impl MemoryBudget {
             self.requested.notify_waiters();
         }
         taken.map_err(|_| Full(Exhausted::Memory))?;
-        let own = holders.entry(asking.holder).or_default();
+        let own = entry.or_default();
         own.bytes += bytes;
         if is_large {
             own.large = asking.bytes.saturating_add(bytes);
+        }
+        if asking.is_beside {
+            own.beside += bytes;
         }
         self.measure(of_all);
         Ok(is_large)
@@ -226,10 +241,10 @@ impl MemoryBudget {
         }
     }
 
-    /// Whether a key would have more than little, and more than an equal part of memory that is short.
-    fn is_over_share(&self, holders: &HashMap<u64, Holder>, holder: u64, bytes: i64) -> bool {
-        let own = holders.get(&holder);
-        let keys = holders.len() + usize::from(own.is_none());
+    /// Whether a key would have more than little, and more than an equal part of memory that is short. So many `keys`
+    /// have some or wait for it; `own` is what this one has, if it is one of them.
+    fn is_over_share(&self, keys: usize, own: Option<Holder>, bytes: i64) -> bool {
+        let keys = keys + usize::from(own.is_none());
         let after = own.map_or(0, |own| own.bytes).saturating_add(bytes);
         let limit = self.limit();
         let used = self.used.load(Ordering::SeqCst).saturating_add(bytes);
@@ -244,17 +259,29 @@ impl MemoryBudget {
 
     /// Changes what a key has, and forgets it when that is nothing.
     fn change(&self, holder: u64, change: impl FnOnce(&mut Holder)) {
-        let mut holders = self.holders();
-        let own = holders.entry(holder).or_default();
-        change(own);
-        if own.bytes == 0 && own.waiting == 0 {
-            holders.remove(&holder);
+        match self.holders().entry(holder) {
+            Entry::Occupied(mut own) => {
+                change(own.get_mut());
+                if own.get().is_idle() {
+                    own.remove();
+                }
+            }
+            Entry::Vacant(place) => {
+                let mut own = Holder::default();
+                change(&mut own);
+                if !own.is_idle() {
+                    place.insert(own);
+                }
+            }
         }
     }
 
     /// Counts bytes that are taken for another holder; false where that would have more than its share.
     fn pass(&self, from: Asking, to: u64) -> bool {
-        let is_over_share = self.is_over_share(&self.holders(), to, from.bytes);
+        let holders = self.holders();
+        let own = holders.get(&to).copied();
+        let is_over_share = self.is_over_share(holders.len(), own, from.bytes);
+        drop(holders);
         if !is_over_share {
             self.change(to, |own| own.bytes += from.bytes);
             self.change(from.holder, |own| own.give(from, from.bytes));

@@ -1,5 +1,7 @@
-//! The gateway's resource limits: memory and disk for bodies, and the calls of one application.
+//! The gateway's resource limits: memory and disk for bodies, the calls of one application, and what it may spend.
 
+pub(super) mod budget;
+mod chunk_pace;
 mod client_counts;
 mod client_heads;
 mod memory;

@@ -100,10 +100,13 @@ impl SpillFile {
     /// # Errors
     /// When the limit is reached, or the access key has more than its share of what is nearly used up, or the
     /// disk is full or fails.
-    pub(crate) async fn write(&mut self, bytes: Vec<u8>) -> io::Result<()> {
-        self.reserve(bytes.len())?;
+    pub(crate) async fn write(
+        &mut self,
+        bytes: impl AsRef<[u8]> + Send + 'static,
+    ) -> io::Result<()> {
+        self.reserve(bytes.as_ref().len())?;
         let file = self.file.clone();
-        spawn_blocking(move || (&*file).write_all(&bytes)).await?
+        spawn_blocking(move || (&*file).write_all(bytes.as_ref())).await?
     }
 
     /// Counts the bytes before they are written: dropping the file subtracts them.
@@ -157,14 +160,14 @@ mod tests {
         let metrics = Arc::new(Metrics::new().unwrap());
         let folder = SpillFolder::new(path.clone(), 1_000, metrics.clone());
         let mut quiet = folder.create_file(2).await.unwrap();
-        quiet.write(vec![0; 10]).await.unwrap();
+        quiet.write(vec![0u8; 10]).await.unwrap();
         let mut flooding = folder.create_file(1).await.unwrap();
         let mut written = 0;
-        while flooding.write(vec![0; 10]).await.is_ok() {
+        while flooding.write(vec![0u8; 10]).await.is_ok() {
             written += 10;
         }
         assert!((600..800).contains(&written), "{written}");
-        quiet.write(vec![0; 200]).await.unwrap();
+        quiet.write(vec![0u8; 200]).await.unwrap();
         assert_eq!(metrics.limits.spilled_bytes.get(), written + 210);
         drop((quiet, flooding));
         assert_eq!(metrics.limits.spilled_bytes.get(), 0);

@@ -147,7 +147,9 @@ impl ClientConnections {
             ConnectionEnded { reason }.emit(self.state.metrics());
             return;
         };
-        let guard = ClientGuard::http2(limits.header_timeout, self.state.metrics().clone());
+        let share = self.state.snapshot().heads.share(address);
+        let metrics = self.state.metrics().clone();
+        let guard = ClientGuard::http2(share, limits.header_timeout, metrics);
         let stream = Box::new(GuardedStream::of_client(first, stream, guard));
         let mut options = self.options.clone();
         options.h2_idle_timeout = Some(limits.idle_timeout);

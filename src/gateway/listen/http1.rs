@@ -5,7 +5,7 @@
 
 use crate::gateway::guard::GuardedStream;
 use crate::gateway::proxy::Gateway;
-use crate::gateway::route::CHAT_PATH;
+use crate::gateway::route::MONITORED;
 use bytes::BytesMut;
 use pingora_core::apps::{HttpPersistentSettings, HttpServerApp};
 use pingora_core::protocols::Stream;
@@ -151,9 +151,13 @@ impl Http1Connection<'_> {
 
 /// Whether a request that begins so is a monitored call. Others in another form go through pingora's proxy.
 fn begins_monitored_call(bytes: &[u8]) -> bool {
-    let target = bytes.strip_prefix(b"POST ");
-    let rest = target.and_then(|target| target.strip_prefix(CHAT_PATH.as_bytes()));
-    rest.is_some_and(|rest| matches!(rest.first(), Some(b' ' | b'?')))
+    let Some(target) = bytes.strip_prefix(b"POST ") else {
+        return false;
+    };
+    MONITORED.iter().any(|monitored| {
+        let rest = target.strip_prefix(monitored.path.as_bytes());
+        rest.is_some_and(|rest| matches!(rest.first(), Some(b' ' | b'?')))
+    })
 }
 
 #[cfg(test)]
@@ -167,6 +171,10 @@ mod tests {
             ("POST /v1/chat/completions?a=1 HTTP/1.1\r\n", true),
             ("POST /v1/chat/completions", false),
             ("POST /v1/chat/completions/ HTTP/1.1\r\n", false),
+            ("POST /v1/messages?beta=true HTTP/1.1\r\n", true),
+            ("POST /v1/responses HTTP/1.1\r\n", true),
+            ("POST /v1/completions HTTP/1.1\r\n", true),
+            ("POST /v1/responses/compact HTTP/1.1\r\n", false),
             ("GET /v1/chat/completions HTTP/1.1\r\n", false),
             ("POST http://a/v1/chat/completions HTTP/1.1\r\n", false),
             ("", false),

@@ -14,7 +14,7 @@ use crate::gateway::limits::ClientHeads;
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
 use crate::observe::{AcceptFault, EndReason};
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use log::{debug, error};
 use pingora_core::apps::ServerApp;
 use pingora_core::listeners::tls::Acceptor;
@@ -61,14 +61,31 @@ pub trait ConnectionHandler: ServerApp + Send + Sync + 'static {
         false
     }
 
-    /// The connections that each client may have; None where the handler bounds them itself.
+    /// The connections that each client may have; None where [`Self::serve_within_share`] bounds them otherwise.
     fn client_places(&self) -> Option<&Arc<ClientPlaces>> {
         None
+    }
+
+    /// Serves a connection, its TLS handshake included, as soon as its client may have one more; ends it where that
+    /// takes too long.
+    async fn serve_within_share(
+        &self,
+        client: IpAddr,
+        shutdown: ShutdownWatch,
+        serving: Serving<'_>,
+    ) {
+        // Boxed, so that the task does not keep the wait's memory as long as the connection.
+        if let Ok(place) = Box::pin(place_of(client, self, shutdown)).await {
+            with_place(place, serving).await;
+        }
     }
 
     /// Work beside the connections, from the start until the shutdown signal.
     async fn run_background(&self, _shutdown: ShutdownWatch) {}
 }
+
+/// Serves one connection to its end.
+pub type Serving<'a> = BoxFuture<'a, ()>;
 
 /// A pingora service that accepts on some listeners for one handler.
 pub struct ListenerService<H> {
@@ -231,10 +248,8 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
                     None => return,
                 }
             }
-            let Ok(place) = Box::pin(place_of(peer.ip(), &*handler, shutdown.clone())).await else {
-                return;
-            };
-            let serving = async {
+            let until = shutdown.clone();
+            let serving = Box::pin(async {
                 let mut next = match tls {
                     None => match ClientSocket::new(stream, peer) {
                         Ok(socket) => Some(Box::new(socket) as Stream),
@@ -246,8 +261,8 @@ impl<H: ConnectionHandler> AcceptLoop<H> {
                 while let Some(stream) = next {
                     next = handler.process_new(stream, &shutdown).await;
                 }
-            };
-            with_place(place, serving).await;
+            });
+            handler.serve_within_share(peer.ip(), until, serving).await;
         });
     }
 }
@@ -259,7 +274,7 @@ struct NoPlace;
 /// client has too many, and had them for as long as a request head may take.
 async fn place_of(
     client: IpAddr,
-    handler: &impl ConnectionHandler,
+    handler: &(impl ConnectionHandler + ?Sized),
     mut shutdown: ShutdownWatch,
 ) -> Result<Option<Arc<ClientPlace>>, NoPlace> {
     let Some(places) = handler.client_places().filter(|_| !handler.trusts(client)) else {

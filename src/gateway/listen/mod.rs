@@ -14,5 +14,5 @@ mod tls_bytes;
 pub use client_places::ClientPlaces;
 pub use connection::ClientConnections;
 pub use connection_limit::ConnectionLimit;
-pub use listener::{ConnectionHandler, Listener, ListenerService};
+pub use listener::{ConnectionHandler, Listener, ListenerService, Serving};
 pub use runtime_probe::RuntimeProbe;

@@ -1,11 +1,9 @@
 //! The attempts of one monitored call: whether another one is made, and at which server and address
 //! (CONTRACT 22). The exchange makes the attempts; transparent routes have [`super::transparent`].
 
-use super::group::TriedServers;
+use super::group::{TriedServers, UpstreamGroup};
 use super::server::ModelServer;
 use crate::gateway::error::CallError;
-use crate::gateway::state::Snapshot;
-use crate::observe::events::UpstreamRetried;
 use std::sync::Arc;
 
 /// Why an attempt failed, by whether it may be repeated.
@@ -29,10 +27,10 @@ pub(crate) struct AttemptPlan {
 }
 
 impl AttemptPlan {
-    /// None when there is no model server.
-    pub(crate) fn new(snapshot: &Snapshot) -> Option<Self> {
+    /// The first attempt at the servers of a group; None when there is no model server.
+    pub(crate) fn new(group: &UpstreamGroup) -> Option<Self> {
         let mut tried = TriedServers::default();
-        let server = snapshot.upstream.first(&mut tried)?.clone();
+        let server = group.first(&mut tried)?.clone();
         Some(Self {
             server,
             tried,
@@ -47,7 +45,7 @@ impl AttemptPlan {
     /// The failure, when no other attempt is allowed or left.
     pub(crate) fn retry(
         &mut self,
-        snapshot: &Snapshot,
+        group: &UpstreamGroup,
         failure: AttemptError,
     ) -> Result<(), CallError> {
         match failure {
@@ -58,8 +56,7 @@ impl AttemptPlan {
             }
             AttemptError::StaleConnection(_) if !self.retried_stale => self.retried_stale = true,
             AttemptError::Unreachable(error) => {
-                let upstream = &snapshot.upstream;
-                let next = upstream.after_connect_failure(&self.server, &mut self.tried);
+                let next = group.after_connect_failure(&self.server, &mut self.tried);
                 return match next {
                     Some(next) => {
                         self.switch_to(next.clone());
@@ -72,14 +69,13 @@ impl AttemptPlan {
                 return Err(error);
             }
         }
-        UpstreamRetried.emit(&snapshot.metrics);
+        group.count_retry();
         Ok(())
     }
 
     /// Plans an attempt at another server after an answer with `status`; false to relay the answer.
-    pub(crate) fn retry_status(&mut self, snapshot: &Snapshot, status: u16) -> bool {
-        let upstream = &snapshot.upstream;
-        let next = upstream.after_status(&self.server, status, &mut self.tried);
+    pub(crate) fn retry_status(&mut self, group: &UpstreamGroup, status: u16) -> bool {
+        let next = group.after_status(&self.server, status, &mut self.tried);
         match next {
             Some(next) => {
                 self.switch_to(next.clone());

@@ -1,20 +1,21 @@
-//! The model servers of a gateway: the primary and its standbys. A call goes to the first server that is
+//! A group of model servers: the primary and its standbys. A call goes to the first server that is
 //! up. It fails over to the next one only while the one before cannot have received it (CONTRACT 22), or
 //! where the settings allow more (`upstream.failover_on`).
 
 use super::server::{ModelServer, UpstreamConfig};
-use crate::config::FailoverOn;
-use crate::config::UpstreamSettings;
-use crate::observe::events::FailedOver;
-use crate::observe::{FailoverReason, Metrics};
+use crate::config::{FailoverOn, HealthSettings, UpstreamSettings};
+use crate::observe::events::{FailedOver, UpstreamRetried};
+use crate::observe::{FailoverReason, Metrics, UpstreamName};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The connect timeout where a standby exists and none is configured.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All model servers of one gateway, the primary first; at least one.
+/// The model servers of `upstream` or of an entry of `upstreams`, the primary first; at least one.
 pub(crate) struct UpstreamGroup {
+    /// The name of the entry; empty for `upstream`.
+    name: String,
     servers: Vec<Arc<ModelServer>>,
     settings: UpstreamSettings,
     metrics: Arc<Metrics>,
@@ -26,10 +27,10 @@ pub(crate) struct TriedServers(u8);
 
 /// The state of one model server, for status pages.
 pub struct UpstreamStatus {
-    /// The address as `host:port`, for logs and metrics.
-    pub address: String,
-    /// Whether calls go to it.
-    pub is_up: bool,
+    /// Group and address.
+    pub name: UpstreamName,
+    /// Whether calls go to it; None for an only server, whose health is not checked.
+    pub is_up: Option<bool>,
 }
 
 impl UpstreamGroup {
@@ -67,11 +68,27 @@ impl UpstreamGroup {
         }
         let group = Self {
             servers,
+            name: config.group.to_owned(),
             settings: settings.clone(),
             metrics: metrics.clone(),
         };
         group.publish(previous);
         Some(group)
+    }
+
+    /// The name of its entry in `upstreams`; empty for `upstream`.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Counts a call that is tried again at the same server.
+    pub(super) fn count_retry(&self) {
+        UpstreamRetried.emit(&self.metrics);
+    }
+
+    /// How its servers are checked.
+    pub(super) fn health(&self) -> &HealthSettings {
+        &self.settings.health
     }
 
     /// The longest wait for a response head, or between two parts of a body (GATEWAY_UPSTREAM_TIMEOUT).
@@ -126,15 +143,14 @@ impl UpstreamGroup {
         self.fail_over(server, tried, FailoverReason::Unavailable)
     }
 
-    /// The state of each server; empty where there is only one, whose health is not checked.
-    pub(crate) fn status(&self) -> Vec<UpstreamStatus> {
-        let checked = self.checked().iter();
-        checked
-            .map(|server| UpstreamStatus {
-                address: server.name().to_owned(),
-                is_up: server.is_up(),
-            })
-            .collect()
+    /// The state of each server.
+    pub(super) fn status(&self) -> impl Iterator<Item = UpstreamStatus> {
+        let is_checked = !self.checked().is_empty();
+        let servers = self.servers.iter();
+        servers.map(move |server| UpstreamStatus {
+            name: server.name().clone(),
+            is_up: is_checked.then(|| server.is_up()),
+        })
     }
 
     fn fail_over(
@@ -168,12 +184,28 @@ impl UpstreamGroup {
 
     /// Updates the metrics, which show only servers whose health is checked.
     fn publish(&self, previous: Option<&Self>) {
-        for removed in previous.iter().flat_map(|previous| previous.checked()) {
-            self.metrics.upstreams.gone(removed.name());
+        if let Some(previous) = previous {
+            previous.hide();
         }
+        self.metrics.upstreams.add_group(&self.name);
         for server in self.checked() {
+            server.set_checked(true);
             self.metrics.upstreams.up(server.name(), server.is_up());
         }
+    }
+
+    /// Removes its servers from the metrics. A check that is under way does not bring them back.
+    fn hide(&self) {
+        for server in self.checked() {
+            server.set_checked(false);
+            self.metrics.upstreams.gone(server.name());
+        }
+    }
+
+    /// A reload has removed the group; calls in progress go on.
+    pub(super) fn remove(&self) {
+        self.hide();
+        self.metrics.upstreams.remove_group(&self.name);
     }
 }
 

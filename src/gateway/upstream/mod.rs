@@ -2,6 +2,7 @@
 
 pub(super) mod attempts;
 mod group;
+mod groups;
 mod health;
 pub(super) mod health_check;
 mod http1;
@@ -14,10 +15,11 @@ mod tls;
 pub(super) mod transparent;
 
 pub use group::UpstreamStatus;
-pub use tls::UpstreamTls;
+pub use tls::UpstreamTlsFiles;
 
-pub(super) use group::{TriedServers, UpstreamGroup};
+pub(super) use group::TriedServers;
+pub(super) use groups::{ChosenUpstream, GroupsConfig, UpstreamGroups};
 pub(super) use http1::Written;
 pub(super) use pool::UpstreamConnection;
-pub(super) use server::{ModelServer, UpstreamConfig};
+pub(super) use server::ModelServer;
 pub(super) use session::{UpstreamSession, WireHead};

@@ -58,6 +58,11 @@ impl Resolver {
         &self.target
     }
 
+    /// The longest wait for a response head, or between two parts of a body.
+    pub(super) fn timeout(&self) -> Duration {
+        self.settings.timeout
+    }
+
     /// Whether it was created with the same settings and TLS files.
     pub(super) fn has_config(&self, settings: &UpstreamSettings, tls: &UpstreamTls) -> bool {
         self.settings == *settings && self.tls.is_same(tls)

@@ -1,7 +1,7 @@
 //! The TLS files of upstream connections: a private authority's certificates and the gateway's own client
 //! certificate. Read at the start and at each reload; one unusable file rejects all.
 
-use crate::config::{UpstreamSettings, pem};
+use crate::config::{GatewaySettings, UpstreamSettings, pem};
 use pingora_core::protocols::tls::CaType;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_core::utils::tls::{CertKey, WrappedX509, parse_x509};
@@ -9,13 +9,37 @@ use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// The files of one configuration, read.
+/// The files of one group, read.
 #[derive(Clone, Default)]
-pub struct UpstreamTls {
+pub(crate) struct UpstreamTls {
     authorities: Option<Arc<CaType>>,
     client: Option<Arc<CertKey>>,
     /// A digest of the files: connections made with other files are not reused.
     generation: u64,
+}
+
+/// The files of all groups.
+#[derive(Clone, Default)]
+pub struct UpstreamTlsFiles {
+    /// Those of `upstream`.
+    pub(super) default: UpstreamTls,
+    /// Those of the entries of `upstreams`, in their order.
+    pub(super) named: Vec<UpstreamTls>,
+}
+
+impl UpstreamTlsFiles {
+    /// Reads the files that the settings of all groups name, if any.
+    ///
+    /// # Errors
+    /// When a file cannot be used; the text names it.
+    pub fn read(settings: &GatewaySettings) -> Result<Self, String> {
+        let entries = settings.upstreams.iter();
+        let named = entries.map(|entry| UpstreamTls::read(&entry.servers));
+        Ok(Self {
+            default: UpstreamTls::read(&settings.upstream)?,
+            named: named.collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl UpstreamTls {
@@ -23,7 +47,7 @@ impl UpstreamTls {
     ///
     /// # Errors
     /// When a file cannot be used; the text names it.
-    pub fn read(settings: &UpstreamSettings) -> Result<Self, String> {
+    fn read(settings: &UpstreamSettings) -> Result<Self, String> {
         let mut digest = Sha256::new();
         let mut all = |path| -> Result<Vec<CertificateDer<'static>>, String> {
             let read = pem::certificates(path)?;

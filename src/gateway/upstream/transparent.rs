@@ -18,7 +18,8 @@ const PARTS: usize = 8;
 /// The peer of the next attempt. A server whose name does not resolve counts as unreachable.
 pub(crate) async fn peer(ctx: &mut CallContext) -> Option<Arc<HttpPeer>> {
     if ctx.server.is_none() {
-        ctx.server = ctx.snapshot.upstream.first(&mut ctx.tried).cloned();
+        let group = ctx.snapshot.upstreams.get(ctx.upstream);
+        ctx.server = group.first(&mut ctx.tried).cloned();
     }
     loop {
         let server = ctx.server.clone()?;
@@ -48,8 +49,8 @@ pub(crate) fn switch_address(ctx: &mut CallContext) -> bool {
 /// Fails over to the next server; false when all were tried.
 pub(crate) fn switch_server(ctx: &mut CallContext) -> bool {
     let failed = ctx.server.take();
-    let upstream = &ctx.snapshot.upstream;
-    let next = failed.and_then(|failed| upstream.after_connect_failure(&failed, &mut ctx.tried));
+    let group = ctx.snapshot.upstreams.get(ctx.upstream);
+    let next = failed.and_then(|failed| group.after_connect_failure(&failed, &mut ctx.tried));
     ctx.server = next.cloned();
     ctx.attempts = 0;
     ctx.server.is_some()
@@ -62,8 +63,8 @@ pub(crate) fn repeat_elsewhere(session: &Session, status: u16, ctx: &mut CallCon
     let Some(server) = ctx.server.clone().filter(|_| has_body) else {
         return false;
     };
-    let upstream = &ctx.snapshot.upstream;
-    let next = upstream.after_status(&server, status, &mut ctx.tried);
+    let group = ctx.snapshot.upstreams.get(ctx.upstream);
+    let next = group.after_status(&server, status, &mut ctx.tried);
     let Some(next) = next.cloned() else {
         return false;
     };

@@ -31,6 +31,8 @@ pub struct AccessLine {
     pub mode: Option<AppMode>,
     /// As the client named it, bounded.
     pub model: Option<String>,
+    /// The entry of `upstreams` whose server was called; None for `upstream`, or when none was called.
+    pub upstream: Option<String>,
     /// The status the client got, 0 for none.
     pub status: u16,
     /// How it ended.
@@ -59,6 +61,7 @@ struct Shape<'a> {
     application: Option<Uuid>,
     mode: Option<AppMode>,
     model: Option<&'a str>,
+    upstream: Option<&'a str>,
     status: u16,
     outcome: &'static str,
     detail: Option<&'static str>,
@@ -84,6 +87,7 @@ impl AccessLine {
             application: self.application,
             mode: self.mode,
             model: self.model.as_deref(),
+            upstream: self.upstream.as_deref(),
             status: self.status,
             outcome: self.outcome.as_str(),
             detail: self.detail,
@@ -130,6 +134,7 @@ mod tests {
             application: None,
             mode: Some(AppMode::Sync),
             model: Some("m\n\u{1b}[31m".into()),
+            upstream: None,
             status: 200,
             outcome: Outcome::Ok,
             detail: None,

@@ -1,9 +1,9 @@
 //! Events of calls and of client connections.
 
-use crate::observe::labels::{EndReason, Label, Outcome, RouteLabel};
+use crate::observe::labels::{EndReason, Label, Outcome, RecordSender, RouteLabel, TokenType};
 use crate::observe::metrics::{CallTimes, Metrics};
 use crate::observe::throttle::Throttle;
-use log::info;
+use log::{info, warn};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -27,6 +27,30 @@ pub struct CallEnded<'a> {
     pub is_key_accepted: bool,
 }
 
+/// A model server counted the tokens of a call.
+pub struct TokensUsed {
+    /// Endpoint of the call.
+    pub route: RouteLabel,
+    /// Tokens of the request.
+    pub input: Option<u64>,
+    /// Tokens of the answer.
+    pub output: Option<u64>,
+}
+
+impl TokensUsed {
+    /// A side that the server has not counted leaves no sample.
+    pub fn emit(&self, metrics: &Metrics) {
+        for (kind, tokens) in [
+            (TokenType::Input, self.input),
+            (TokenType::Output, self.output),
+        ] {
+            if let Some(tokens) = tokens {
+                metrics.tokens.used(self.route, kind, tokens);
+            }
+        }
+    }
+}
+
 impl CallEnded<'_> {
     /// Updates the metrics; the line is written by the access log.
     pub fn count(&self, metrics: &Metrics) {
@@ -35,10 +59,9 @@ impl CallEnded<'_> {
 
     /// Whether a model server took the call and answered it, or a policy did. Not every model server looks at the key.
     pub fn is_answered(&self) -> bool {
-        use RouteLabel::{Chat, Docs, Embeddings, Models, Other};
         match self.route {
-            Chat | Embeddings | Models => matches!(self.outcome, Outcome::Ok | Outcome::Blocked),
-            Docs | Other => false,
+            RouteLabel::Docs | RouteLabel::Other => false,
+            _ => matches!(self.outcome, Outcome::Ok | Outcome::Blocked),
         }
     }
 
@@ -111,6 +134,31 @@ impl ConnectionEnded {
                 target: "gateway",
                 "client connection closed: {} ({count} since the last line)",
                 self.reason.as_str(),
+            );
+        }
+    }
+}
+
+/// The backend stored a record without its parts, because it did not say whether it takes them.
+pub struct ToolPartsOmitted {
+    /// Who sent the record.
+    pub sender: RecordSender,
+    /// Number of parts.
+    pub count: u64,
+}
+
+static TOOL_PARTS_OMITTED: LazyLock<Throttle> =
+    LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+impl ToolPartsOmitted {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.tool_parts_omitted(self.sender, self.count);
+        if let Some(records) = TOOL_PARTS_OMITTED.pass() {
+            warn!(
+                target: "telemetry",
+                "a record was sent without its tool calls or results: the backend does not say whether it takes them \
+                 ({records} since the last line)",
             );
         }
     }

@@ -1,6 +1,8 @@
 //! Events of limits that were reached.
 
-use crate::observe::labels::{AcceptFault, Exhausted, Label, QuotaLimit, UnknownCaller};
+use crate::observe::labels::{
+    AcceptFault, BudgetLabel, Exhausted, Label, QuotaLimit, UnknownCaller,
+};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::{info, warn};
@@ -145,6 +147,48 @@ impl CallRefused<'_> {
                 self.application,
             );
         }
+    }
+}
+
+/// A call is answered with 429 because a budget is spent. The user is not logged.
+pub struct BudgetRefused<'a> {
+    /// Which budget, a label of the metric.
+    pub budget: BudgetLabel,
+    /// Whose it is.
+    pub application: &'a ApplicationId,
+}
+
+static BUDGET_REFUSED: LazyLock<[Throttle; BudgetLabel::ALL.len()]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
+
+impl BudgetRefused<'_> {
+    /// Counts; says it at most once in ten seconds and budget.
+    pub fn emit(&self, metrics: &Metrics) {
+        let budget = self.budget.as_str();
+        let counter = &metrics.limits.budget_refused;
+        counter.with_label_values(&[budget]).inc();
+        let throttle = BUDGET_REFUSED.get(self.budget as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            info!(
+                target: "policy",
+                "a budget of application {} is spent ({budget}): answered with 429 ({count} since the last line)",
+                self.application,
+            );
+        }
+    }
+}
+
+/// The answer of a call warns that a budget is spent or nearly.
+pub struct BudgetWarned {
+    /// Which budget, a label of the metric.
+    pub budget: BudgetLabel,
+}
+
+impl BudgetWarned {
+    /// Counts; a line for each call would say what the answers say.
+    pub fn emit(&self, metrics: &Metrics) {
+        let counter = &metrics.limits.budget_warned;
+        counter.with_label_values(&[self.budget.as_str()]).inc();
     }
 }
 

@@ -18,10 +18,13 @@ mod upstreams;
 
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
-pub use calls::{CallEnded, ConnectionEnded, HeartbeatSent, UpstreamRetried};
+pub use calls::{
+    CallEnded, ConnectionEnded, HeartbeatSent, TokensUsed, ToolPartsOmitted, UpstreamRetried,
+};
 pub use clock::{ClockDoubted, ClockJumped};
 pub use limits::{
-    AcceptFailed, AcceptPaused, CallRefused, CallerUnknown, Overloaded, SpilledEarly,
+    AcceptFailed, AcceptPaused, BudgetRefused, BudgetWarned, CallRefused, CallerUnknown,
+    Overloaded, SpilledEarly,
 };
 pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, SpansExported};
 pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
@@ -32,7 +35,7 @@ pub use spool::{
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,
     log_spool_losses,
 };
-pub use store::{FileStorageFailed, IdReused, StoreFailed};
+pub use store::{CostNamesFull, FileStorageFailed, IdReused, StoreFailed};
 pub use streams::{StreamAsked, Unreplayed};
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};

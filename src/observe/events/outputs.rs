@@ -92,13 +92,18 @@ impl ExportFailed {
     }
 }
 
+/// The keys of model servers that a gateway passes on.
+const CLIENT_KEYS: &str = "the clients' Authorization and x-api-key";
+
 /// Secrets travel to or from another machine in clear text.
-pub struct ClearTextSecret {
+pub struct ClearTextSecret<'a> {
     /// The server or listener, a label of the metric.
     pub target: ClearTextTarget,
+    /// The name of the entry of `upstreams`; empty for anything else.
+    pub entry: &'a str,
 }
 
-impl ClearTextSecret {
+impl ClearTextSecret<'_> {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.outputs.clear_text(self.target);
@@ -108,15 +113,17 @@ impl ClearTextSecret {
     fn said(&self) -> String {
         let open = "accepts connections from other machines without TLS";
         let read = "can be read in transit";
+        let entry = format!("the url of {} in upstreams", self.entry);
         let (setting, what) = match self.target {
-            ClearTextTarget::Upstream => ("upstream.url", "the clients' Authorization"),
+            ClearTextTarget::Upstream if !self.entry.is_empty() => (entry.as_str(), CLIENT_KEYS),
+            ClearTextTarget::Upstream => ("upstream.url", CLIENT_KEYS),
             ClearTextTarget::Monitor => ("monitor.url", "access keys"),
             ClearTextTarget::Judge => ("judge.url", "judge.api_key"),
             ClearTextTarget::Guard => ("checks.guard.url", "checks.guard.api_key"),
             ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
             ClearTextTarget::Listen => {
                 return format!(
-                    "a listener (listen) {open}: access keys, the clients' Authorization and what is sent with them {read}; configure tls, or put a proxy that terminates TLS in front of it"
+                    "a listener (listen) {open}: access keys, {CLIENT_KEYS} and what is sent with them {read}; configure tls, or put a proxy that terminates TLS in front of it"
                 );
             }
             ClearTextTarget::AnalysisListen => {

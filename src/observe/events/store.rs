@@ -1,9 +1,10 @@
 //! Events of the analysis server's store and of its storage of files.
 
 use crate::observe::failures::FAILURES;
-use crate::observe::labels::{Label, ReusedId, StoreFault};
+use crate::observe::labels::{Label, ReusedId, StoreFault, SumName};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
+use monitor_model::ApplicationId;
 use std::fmt::Display;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -73,5 +74,25 @@ impl FileStorageFailed<'_> {
             let error = self.error;
             log::error!("{error} ({times} times since the last message)");
         }
+    }
+}
+
+/// The sums of an application's day have no room for further names.
+pub struct CostNamesFull {
+    /// Whose calls had so many.
+    pub application: ApplicationId,
+    /// What they had too many of, a label of the metric.
+    pub kind: SumName,
+}
+
+impl CostNamesFull {
+    /// Counts and warns; it happens once on a day for each application.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.costs.full(self.kind);
+        let (application, kind) = (self.application, self.kind.as_str());
+        log::warn!(
+            target: "analysis",
+            "application {application}: sums of costs have no room for another {kind} on this day; further ones count as other"
+        );
     }
 }

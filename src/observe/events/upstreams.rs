@@ -1,20 +1,20 @@
 //! Events of model servers of which one stands by for another.
 
 use crate::observe::labels::FailoverReason;
-use crate::observe::metrics::Metrics;
+use crate::observe::metrics::{Metrics, UpstreamName};
 use crate::observe::throttle::Throttle;
 use log::{info, warn};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// A call goes to the next model server.
+/// A call goes to the next model server of its group.
 pub struct FailedOver<'a> {
     /// Reason, a label of the metric.
     pub reason: FailoverReason,
     /// Where it was.
-    pub from: &'a str,
+    pub from: &'a UpstreamName,
     /// Where it goes.
-    pub to: &'a str,
+    pub to: &'a UpstreamName,
 }
 
 static FAILED_OVER: LazyLock<[Throttle; 2]> =
@@ -23,7 +23,8 @@ static FAILED_OVER: LazyLock<[Throttle; 2]> =
 impl FailedOver<'_> {
     /// Counts; warns at most once in ten seconds and reason.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.upstreams.failovers(self.reason).inc();
+        let group = &self.from.group;
+        metrics.upstreams.failovers(group, self.reason).inc();
         let throttle = FAILED_OVER.get(self.reason as usize);
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
@@ -39,8 +40,8 @@ impl FailedOver<'_> {
 
 /// A model server went out of use or came back.
 pub struct UpstreamHealthChanged<'a> {
-    /// Host and port.
-    pub upstream: &'a str,
+    /// The server, with its group.
+    pub upstream: &'a UpstreamName,
     /// Whether it is in use now.
     pub is_up: bool,
 }

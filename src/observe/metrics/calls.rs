@@ -1,9 +1,10 @@
 //! The metrics of the gateway's calls: how they ended, how long they took, and what was found in them.
 
 use super::Metrics;
+use super::model_calls::ModelCallMetrics;
 use super::register::{About, children, counters, histograms, labelled, per_stage};
 use crate::observe::labels::{
-    AttachmentOutcome, Label, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
+    AttachmentOutcome, Label, Outcome, RecordSender, RouteLabel, TelemetryOutcome, UncheckedReason,
     UnrestoredReason, VerdictType,
 };
 use monitor_model::{Overhead, Stage};
@@ -42,6 +43,10 @@ const UNRESTORED: About = (
     "monitor_unrestored_answers_total",
     "Answers that kept the placeholders of a redacted prompt, by reason.",
 );
+const PARTS_OMITTED: About = (
+    "monitor_tool_parts_omitted_total",
+    "Tool calls and results that records lack because the backend did not say whether it takes them, by sender.",
+);
 const ATTACHMENTS: About = ("monitor_attachments_total", "Attached files, by outcome.");
 
 struct PerRoute {
@@ -55,10 +60,12 @@ struct PerRoute {
 /// Of the calls of a gateway.
 pub(super) struct CallMetrics {
     routes: Vec<PerRoute>,
+    model_calls: ModelCallMetrics,
     telemetry: [Vec<IntCounter>; 2],
     verdicts: [Vec<IntCounter>; 2],
     unchecked: IntCounterVec,
     unrestored: IntCounterVec,
+    parts_omitted: IntCounterVec,
     attachments: IntCounterVec,
 }
 
@@ -66,6 +73,7 @@ impl CallMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         Ok(Self {
             routes: per_route(registry)?,
+            model_calls: ModelCallMetrics::new(registry)?,
             telemetry: per_stage::<TelemetryOutcome>(
                 registry,
                 TELEMETRY,
@@ -75,6 +83,7 @@ impl CallMetrics {
             verdicts: per_stage::<VerdictType>(registry, VERDICTS, "type", Stage::as_str)?,
             unchecked: labelled::<UncheckedReason>(registry, UNCHECKED, "reason")?,
             unrestored: labelled::<UnrestoredReason>(registry, UNRESTORED, "reason")?,
+            parts_omitted: labelled::<RecordSender>(registry, PARTS_OMITTED, "sender")?,
             attachments: labelled::<AttachmentOutcome>(registry, ATTACHMENTS, "outcome")?,
         })
     }
@@ -104,6 +113,8 @@ impl Metrics {
         if let Some(first_byte) = times.first_byte {
             metrics.first_byte.observe(first_byte);
         }
+        let calls = &self.calls.model_calls;
+        calls.ended(route, outcome, times.total, times.model);
     }
 
     /// One record left the queue, or never entered it.
@@ -134,6 +145,15 @@ impl Metrics {
             .unrestored
             .with_label_values(&[reason.as_str()])
             .inc();
+    }
+
+    /// A record was stored without so many of its parts.
+    pub fn tool_parts_omitted(&self, sender: RecordSender, count: u64) {
+        let counter = self
+            .calls
+            .parts_omitted
+            .with_label_values(&[sender.as_str()]);
+        counter.inc_by(count);
     }
 
     /// Attached files ended with this outcome.
@@ -184,6 +204,8 @@ pub struct CallTimes {
     pub first_byte: Option<f64>,
     /// Waiting for the upstream, where that was measured.
     pub upstream: Option<f64>,
+    /// From the call of the upstream to the end of its answer, where it was called.
+    pub model: Option<f64>,
     /// Waiting for a verdict, where that was measured.
     pub backend: Option<f64>,
 }

@@ -2,9 +2,9 @@
 //! reached.
 
 use super::Registries;
-use super::register::{About, counter, gauge, labelled};
-use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit, UnknownCaller};
-use prometheus::{IntCounter, IntCounterVec, IntGauge};
+use super::register::{About, counter, gauge, labelled, seconds};
+use crate::observe::labels::{AcceptFault, BudgetLabel, Exhausted, QuotaLimit, UnknownCaller};
+use prometheus::{Gauge, IntCounter, IntCounterVec, IntGauge};
 
 const CONNECTIONS: About = (
     "monitor_connections",
@@ -66,6 +66,18 @@ const REFUSED: About = (
     "monitor_rate_limited_total",
     "Calls answered with 429 because of their application's limits.",
 );
+const BUDGET_REFUSED: About = (
+    "monitor_budget_refused_total",
+    "Calls answered with 429 because a budget of their application or user is spent, by budget.",
+);
+const BUDGET_WARNED: About = (
+    "monitor_budget_warned_total",
+    "Calls whose answer warns that a budget is spent or nearly, by budget.",
+);
+const BUDGET_COUNT_AGE: About = (
+    "monitor_budget_count_age_seconds",
+    "Time since budgets were counted, of the application with the oldest count; +Inf when one never was, 0 without any.",
+);
 
 const UNKNOWN_CALLERS: About = (
     "monitor_unknown_callers_total",
@@ -103,6 +115,12 @@ pub struct LimitMetrics {
     pub overloaded: IntCounterVec,
     /// Calls refused with 429.
     pub refused: IntCounterVec,
+    /// Calls refused because of a budget.
+    pub budget_refused: IntCounterVec,
+    /// Calls warned because of a budget.
+    pub budget_warned: IntCounterVec,
+    /// Time since what is known of budgets was counted.
+    pub budget_count_age: Gauge,
     /// Calls of unknown callers.
     pub unknown_callers: IntCounterVec,
 }
@@ -130,6 +148,9 @@ impl LimitMetrics {
             spilled_early: counter(gateway, SPILLED_EARLY)?,
             overloaded: labelled::<Exhausted>(process, OVERLOADED, "room")?,
             refused: labelled::<QuotaLimit>(gateway, REFUSED, "limit")?,
+            budget_refused: labelled::<BudgetLabel>(gateway, BUDGET_REFUSED, "budget")?,
+            budget_warned: labelled::<BudgetLabel>(gateway, BUDGET_WARNED, "budget")?,
+            budget_count_age: seconds(gateway, BUDGET_COUNT_AGE)?,
             unknown_callers: labelled::<UnknownCaller>(gateway, UNKNOWN_CALLERS, "outcome")?,
         })
     }

@@ -3,7 +3,9 @@
 
 mod analysis;
 mod calls;
+mod costs;
 mod limits;
+mod model_calls;
 mod outputs;
 mod register;
 mod remote;
@@ -12,19 +14,22 @@ mod store;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod turns;
 mod upstreams;
 
 pub use analysis::AnalysisMetrics;
 pub use calls::CallTimes;
+pub use costs::{CallLabels, CostMetrics};
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 pub use spool::SpoolMetrics;
 pub use store::{PoolUse, StoreMetrics};
 pub use streams::StreamMetrics;
+pub use tokens::TokenMetrics;
 pub use turns::TurnMetrics;
-pub use upstreams::UpstreamMetrics;
+pub use upstreams::{UpstreamMetrics, UpstreamName};
 
 use super::failures::FAILURES;
 use super::labels::{EndReason, Label, LogSource, RemovalCause, UpgradeResult};
@@ -149,6 +154,8 @@ pub struct Metrics {
     pub spool: SpoolMetrics,
     /// Calls of sync mode that asked for a stream.
     pub streams: StreamMetrics,
+    /// Tokens of model calls.
+    pub tokens: TokenMetrics,
     /// Servers that an analysis calls.
     pub remote: RemoteMetrics,
     /// Messages that take turns to be analyzed.
@@ -161,6 +168,8 @@ pub struct Metrics {
     pub outputs: OutputMetrics,
     /// Requests, verdicts, records and files of an analysis server.
     pub analysis: AnalysisMetrics,
+    /// What calls cost.
+    pub costs: CostMetrics,
     /// The store of an analysis server.
     pub store: StoreMetrics,
 }
@@ -187,6 +196,7 @@ impl Registries {
             shown.extend(self.analysis.gather());
         }
         shown.sort_by(|one, other| one.name().cmp(other.name()));
+        upstreams::without_empty_groups(&mut shown);
         shown
     }
 }
@@ -225,12 +235,14 @@ impl Metrics {
             reloads: labelled::<UpgradeResult>(process, RELOADS, "result")?,
             spool: SpoolMetrics::new(gateway)?,
             streams: StreamMetrics::new(gateway)?,
+            tokens: TokenMetrics::new(gateway)?,
             remote: RemoteMetrics::new(analysis)?,
             turns: TurnMetrics::new(&registries)?,
             limits: LimitMetrics::new(&registries)?,
             upstreams: UpstreamMetrics::new(gateway)?,
             outputs: OutputMetrics::new(&registries)?,
             analysis: AnalysisMetrics::new(analysis)?,
+            costs: CostMetrics::new(analysis)?,
             store: StoreMetrics::new(analysis)?,
             role,
             registries,

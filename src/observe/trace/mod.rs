@@ -10,5 +10,5 @@ mod tracer;
 pub use context::{SpanId, TraceContext, TraceId};
 pub use export::SpanExporter;
 pub use otlp::{Resource, encode};
-pub use span::{Attribute, Span, SpanKind, Value};
+pub use span::{Attribute, Event, Span, SpanKind, Value};
 pub use tracer::Tracer;

@@ -1,7 +1,7 @@
 //! Spans as a collector accepts them: OTLP as JSON (`ExportTraceServiceRequest`, OTLP 1.x). Ids are
 //! hexadecimal, times and whole numbers are text, kinds and states are numbers.
 
-use super::{Attribute, Span, Value};
+use super::{Attribute, Event, Span, Value};
 use monitor_model::GATEWAY_VERSION;
 use serde_json::{Value as Json, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,10 +62,18 @@ fn span(span: &Span) -> Json {
     if let Some(parent) = span.parent {
         shown["parentSpanId"] = parent.to_string().into();
     }
+    if !span.events.is_empty() {
+        shown["events"] = span.events.iter().map(event).collect();
+    }
     if span.failed {
         shown["status"] = json!({"code": ERROR});
     }
     shown
+}
+
+fn event(event: &Event) -> Json {
+    let attributes: Vec<Json> = event.attributes.iter().map(attribute).collect();
+    json!({"timeUnixNano": nanos(event.at), "name": event.name, "attributes": attributes})
 }
 
 fn attribute(Attribute { name, value }: &Attribute) -> Json {
@@ -106,6 +114,14 @@ mod tests {
             from: UNIX_EPOCH + Duration::from_nanos(1_700_000_000_000_000_001),
             to: UNIX_EPOCH + Duration::from_nanos(1_700_000_000_000_000_009),
             attributes: Vec::new(),
+            events: vec![Event {
+                name: "gen_ai.evaluation.result",
+                at: UNIX_EPOCH + Duration::from_nanos(5),
+                attributes: vec![Attribute {
+                    name: "f",
+                    value: "y".into(),
+                }],
+            }],
             failed: true,
         };
         one.tell("a", Some("x"));
@@ -145,6 +161,11 @@ mod tests {
                     {"key": "c", "value": {"doubleValue": 0.5}},
                     {"key": "d", "value": {"boolValue": true}},
                 ],
+                "events": [{
+                    "timeUnixNano": "5",
+                    "name": "gen_ai.evaluation.result",
+                    "attributes": [{"key": "f", "value": {"stringValue": "y"}}],
+                }],
                 "status": {"code": 2},
             })
         );

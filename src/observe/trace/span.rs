@@ -23,6 +23,8 @@ pub struct Span {
     pub to: SystemTime,
     /// What else is known.
     pub attributes: Vec<Attribute>,
+    /// What happened in it.
+    pub events: Vec<Event>,
     /// Whether it failed.
     pub failed: bool,
 }
@@ -38,7 +40,18 @@ pub enum SpanKind {
     Client = 3,
 }
 
-/// One attribute of a span or a resource.
+/// Something that happened at one moment of a span.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The name in the OpenTelemetry conventions.
+    pub name: &'static str,
+    /// When it happened.
+    pub at: SystemTime,
+    /// What else is known.
+    pub attributes: Vec<Attribute>,
+}
+
+/// One attribute of a span, an event or a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
     /// The name in the OpenTelemetry conventions.

@@ -7,12 +7,9 @@ use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::disk::{self, File};
 use crate::spool::fault_points::{self, FaultPoint};
 use crate::spool::folder::SpoolFolder;
-use crate::spool::frames::damage;
-use crate::spool::frames::file_format::Format;
-use crate::spool::frames::keyring::Keyring;
+use crate::spool::frames::keyring::{Keyring, SpoolKey};
 use crate::spool::frames::reader::{FrameReader, NextFrame};
-use crate::spool::frames::writer::FrameWriter;
-use crate::spool::frames::{first_format, keyring::SpoolKey};
+use crate::spool::frames::{damage, file_format::Format, first_format, writer::FrameWriter};
 use crate::spool::recovery::incoming;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -20,6 +17,8 @@ use std::path::Path;
 
 /// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
 const MAX_KEYS: usize = 10_000;
+/// Letters are written in portions of this size, larger ones alone.
+const WRITE_SIZE: usize = 1 << 20;
 
 /// A file as it was when it was read or written last. What is lost of it since then has its numbers still, and the
 /// next process that reads it sees how many letters that is.
@@ -82,20 +81,10 @@ impl KnownFile {
         let mut known = Self::of(known, path, keys, &file)?;
         let mut bytes = Vec::new();
         if known.bytes == 0 {
-            let writer = FrameWriter::new(keys);
+            let writer = known.writer.insert(FrameWriter::new(keys));
             bytes.extend_from_slice(&writer.header());
-            known.writer = Some(writer);
         }
-        for letter in letters {
-            match &known.writer {
-                Some(writer) => writer.frame(&mut bytes, known.next_ordinal, |out| {
-                    out.extend_from_slice(&letter.bytes);
-                })?,
-                None => first_format::frame(&mut bytes, &letter.bytes),
-            }
-            known.next_ordinal = known.next_ordinal.saturating_add(1);
-        }
-        let written = fault_points::write(FaultPoint::Letters, &mut file, &bytes);
+        let written = known.write(&mut file, bytes, letters);
         written.and_then(|()| file.sync()).inspect_err(|_| {
             // If this fails too, the next process that opens the file cuts the rest off.
             let _ = file.set_length(known.bytes);
@@ -107,6 +96,32 @@ impl KnownFile {
         known.length = file.about()?.bytes;
         known.bytes = known.length;
         Ok(known)
+    }
+
+    /// Writes letters in portions, behind these first bytes of the file or none.
+    fn write(
+        &mut self,
+        file: &mut File,
+        mut bytes: Vec<u8>,
+        letters: &[&EncodedLetter],
+    ) -> io::Result<()> {
+        let writer = self.writer.as_ref();
+        let around = writer.map_or(first_format::FRAME_HEADER, FrameWriter::overhead);
+        for letter in letters {
+            // Growing step by step, it would take up to three times as much for a moment.
+            bytes.reserve_exact(letter.bytes.len() + around);
+            let content = |out: &mut Vec<u8>| out.extend_from_slice(&letter.bytes);
+            match writer {
+                Some(writer) => writer.frame(&mut bytes, self.next_ordinal, content)?,
+                None => first_format::frame(&mut bytes, &letter.bytes),
+            }
+            self.next_ordinal = self.next_ordinal.saturating_add(1);
+            if bytes.len() >= WRITE_SIZE {
+                fault_points::write(FaultPoint::Letters, file, &bytes)?;
+                bytes = Vec::new();
+            }
+        }
+        fault_points::write(FaultPoint::Letters, file, &bytes)
     }
 
     /// Cuts off the torn end that a crash left of a write: its rest is not written any more. The record of a torn

@@ -39,7 +39,13 @@ impl OutcomeHandler {
         self.log_finished(&item, TelemetryOutcome::Delivered, "");
         self.shared.core.lock().add_known_holder(&item.record);
         match id.filter(|_| item.record.files.is_some()) {
-            None => self.finish(&item),
+            None => {
+                if item.record.files.is_some() {
+                    let reason = "the backend's verdict is too long to be read";
+                    self.log_abandoned(&item, AttachmentOutcome::NoRecord, reason);
+                }
+                self.finish(&item);
+            }
             Some(id) if item.position.is_some() => self.attach_files(item, id).await,
             // The record was leased while the disk refused it: its files get a place in the spool now.
             Some(id) => {

@@ -47,8 +47,8 @@ struct StoreResult {
 
 /// The outcome of sending a record.
 enum Sent {
-    /// The backend has stored it under this id.
-    Stored(RecordId),
+    /// The backend has stored it, under this id if its answer could be read.
+    Stored(Option<RecordId>),
     /// The backend has answered and is about to store it.
     Answered(Stored),
     /// The backend refuses it for good.
@@ -139,7 +139,7 @@ impl DeliveryWorker {
     async fn conclude(&mut self, item: DeliveryItem, sent: Sent) {
         match sent {
             Sent::Answered(stored) => self.wait_stored(item, stored),
-            Sent::Stored(id) => self.outcomes.delivered(item, Some(id)).await,
+            Sent::Stored(id) => self.outcomes.delivered(item, id).await,
             Sent::Refused { status, reason } => self.outcomes.refused(&item, status, &reason),
             Sent::Failing(_) => {
                 self.outcomes
@@ -185,14 +185,14 @@ impl DeliveryWorker {
             Ok(Verdict { analysis, durable }) => {
                 let id = analysis.request_id;
                 match durable {
-                    None => Sent::Stored(id),
+                    None => Sent::Stored(Some(id)),
                     Some(durable) if self.shared.breaker.is_closed() => {
                         Sent::Answered(Stored { id, durable })
                     }
                     // A backend that judges and cannot store has not recovered.
                     Some(durable) => {
                         durable.await?;
-                        Sent::Stored(id)
+                        Sent::Stored(Some(id))
                     }
                 }
             }
@@ -200,6 +200,7 @@ impl DeliveryWorker {
                 let reason = error.to_string();
                 Sent::Refused { status, reason }
             }
+            Err(AnalyzerError::TooLong) => Sent::Stored(None),
             Err(error) => return Err(error),
         };
         self.shared.breaker.answered();
@@ -293,7 +294,9 @@ impl DeliveryWorker {
                 // A backend that does not give the id is asked for it.
                 Ok(None) if item.record.files.is_some() => alone.push(item),
                 Ok(id) => self.outcomes.delivered(item, id).await,
-                Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => alone.push(item),
+                Err(
+                    AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) | AnalyzerError::TooLong,
+                ) => alone.push(item),
                 Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                     self.outcomes
                         .refused(&item, status, "the backend refused it");

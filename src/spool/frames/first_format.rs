@@ -11,7 +11,7 @@ pub(super) const MAGIC: &[u8; 8] = b"MONSPL01";
 /// Bytes before the first frame.
 pub(super) const HEADER: u64 = MAGIC.len() as u64;
 /// Bytes of a frame before its content: length and checksum.
-pub(super) const FRAME_HEADER: usize = 8;
+pub(crate) const FRAME_HEADER: usize = 8;
 /// Bytes examined at each offset where a frame may begin: its header and the start of its content.
 pub(super) const PROBE: usize = FRAME_HEADER + 11;
 

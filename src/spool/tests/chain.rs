@@ -144,7 +144,7 @@ async fn contract_5_the_record_of_an_awaited_call_has_its_number_whatever_become
     let left = copy(folder.path());
     let crash = open(left.path(), false);
     eventually(|| crash.witness.seen.lock().unwrap().len() == 3).await;
-    settled.delivered(RecordId::random());
+    settled.delivered(Some(RecordId::random()));
     drop(dropped);
     let receipt = failed.release();
     world.spool.wait_durable(receipt).await;

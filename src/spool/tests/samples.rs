@@ -2,7 +2,9 @@
 
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::observe::VerdictType;
-use monitor_model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
+use monitor_model::{
+    CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart, ToolParts,
+};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -26,6 +28,7 @@ pub(in crate::spool) fn sample_record(number: u64) -> Record {
             .repeat(usize::try_from(number % 100).unwrap())
             .into(),
         part_breaks: (0..number >> 10 & 1).map(|place| place as usize).collect(),
+        tools: tools(number),
         incomplete: number >> 4 & 1 == 1,
         unchecked: number >> 5 & 1 == 1,
         replaced: (number >> 7 & 1 == 1).then_some(VerdictType::Dataclean),
@@ -42,11 +45,31 @@ pub(in crate::spool) fn sample_record(number: u64) -> Record {
                 record: some(1, "").map(|_| RecordId(Uuid::from_u128(number.into()))),
             })
         }),
+        model: some(12, "модель"),
+        usage: match number >> 13 & 1 {
+            1 => CallTokens::from_array([Some(number), None, Some(0), Some(7), None, Some(9)]),
+            _ => CallTokens::default(),
+        },
+        is_stored_response: number >> 14 & 1 == 1,
         chain: (number >> 9 & 1 == 1).then(|| Chain {
             gateway: Uuid::from_u128(9),
             sequence: number,
             previous: ChainHash([7; 32]),
             after: (number % 2 == 1).then_some(number / 2),
         }),
+    }
+}
+
+fn tools(number: u64) -> ToolParts {
+    let part = |place: u64| ToolPart {
+        call_id: format!("call{place}"),
+        name: "ls\0".into(),
+        text: "т".repeat(place as usize),
+        is_cut: place == 1,
+    };
+    ToolParts {
+        parts: (0..(number >> 11 & 1) * 2).map(part).collect(),
+        omitted: u32::try_from(number >> 11 & 1).unwrap(),
+        are_unchecked: number >> 11 & 1 == 1 && number >> 14 & 1 == 1,
     }
 }

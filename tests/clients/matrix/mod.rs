@@ -5,6 +5,7 @@
 mod library;
 mod model;
 mod notes;
+mod responses;
 
 use crate::website::Website;
 use library::Library;
@@ -42,6 +43,7 @@ const PYTHON: [(&str, &[[&str; 2]]); 4] = [
             ["langchain-openai", "langchain-openai (Python)"],
             ["pydantic-ai", "pydantic-ai-slim"],
             ["openai-agents"; 2],
+            ["openai-agents-responses", "openai-agents (Responses)"],
             ["autogen", "autogen-agentchat"],
             ["haystack", "haystack-ai"],
             ["curl"; 2],

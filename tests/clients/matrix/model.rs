@@ -1,5 +1,6 @@
 //! The model server that all libraries talk to.
 
+use super::responses;
 use serde_json::{Value, json};
 use support::upstream::{DONE, Upstream, json as answer, sse};
 
@@ -12,6 +13,9 @@ pub(super) const WEATHER: &str = "weather Paris";
 pub(super) fn model() -> Upstream {
     Upstream::answering(|request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap();
+        if request.head.target() == "/v1/responses" {
+            return responses::answer(&body, text(&body));
+        }
         let message = message(&body);
         match body["stream"] == true {
             true => streamed(&message),
@@ -20,11 +24,15 @@ pub(super) fn model() -> Upstream {
     })
 }
 
-fn message(body: &Value) -> Value {
-    let text = match body.to_string().contains("[EMAILS_1]") {
+fn text(body: &Value) -> &'static str {
+    match body.to_string().contains("[EMAILS_1]") {
         true => "Writing to [EMAILS_1].",
         false => ANSWER,
-    };
+    }
+}
+
+fn message(body: &Value) -> Value {
+    let text = text(body);
     let mut messages = body["messages"].as_array().unwrap().iter();
     let is_answered = messages.any(|message| message["role"] == "tool");
     let tool = &body["tools"][0]["function"];

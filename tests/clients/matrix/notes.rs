@@ -2,7 +2,7 @@
 
 /// A sentence below the table, and the cells that refer to it.
 pub(super) struct Note {
-    /// By the names that the scripts know; none stands for all.
+    /// By the names that the scripts know; none stands for all that call chat completions.
     libraries: &'static [&'static str],
     columns: &'static [&'static str],
     text: &'static str,
@@ -19,7 +19,7 @@ pub(super) const NOTES: [Note; 5] = [
     Note {
         libraries: &[],
         columns: &["`off`: stream", "`off`: blocked"],
-        text: "§3, §4.1: a synchronous answer is never a stream, so a library that waits for events finds none. \
+        text: "§3, §4.1: a synchronous answer of chat completions is never a stream, so a library that waits for events finds none. \
                `hold_back` and `replay` (CONTRACT 41, 43) are the way out.",
     },
     Note {
@@ -49,9 +49,15 @@ pub(super) const NOTES: [Note; 5] = [
 
 const NUMBERS: [&str; NOTES.len()] = ["¹", "²", "³", "⁴", "⁵"];
 
+/// Those that call another API than chat completions.
+const ELSEWHERE: [&str; 1] = ["openai-agents-responses"];
+
 impl Note {
     fn is_for(&self, library: &str, column: &str) -> bool {
-        let is_named = self.libraries.is_empty() || self.libraries.contains(&library);
+        let is_named = match self.libraries {
+            [] => !ELSEWHERE.contains(&library),
+            named => named.contains(&library),
+        };
         is_named && self.columns.contains(&column)
     }
 }

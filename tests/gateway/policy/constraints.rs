@@ -137,6 +137,22 @@ const REFUSED: &[(&str, &str)] = &[
         "policy_words_known",
     ),
     (
+        r#"{"app_mode":"async","embeddings":"check"}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"async","embeddings":"on"}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","check_tool_arguments":"false"}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","check_tool_arguments":0}"#,
+        "policy_words_known",
+    ),
+    (
         r#"{"app_mode":"async","on_backend_failure":"closed"}"#,
         "policy_without_contradiction",
     ),
@@ -226,10 +242,25 @@ const REFUSED: &[(&str, &str)] = &[
         r#"{"app_mode":"async","limits":{"burst":5,"concurrent":5}}"#,
         "policy_limits_known",
     ),
+    (
+        r#"{"app_mode":"async","budgets":5}"#,
+        "policy_budgets_known",
+    ),
+    (
+        r#"{"app_mode":"async","budgets":{"per":"user"}}"#,
+        "policy_budgets_known",
+    ),
+    (
+        r#"{"app_mode":"async","budgets":[1,2,3,4,5,6,7,8,9]}"#,
+        "policy_budgets_known",
+    ),
 ];
 
 /// Rows that every store takes.
 const ACCEPTED: &[&str] = &[
+    r#"{"app_mode":"async","budgets":null}"#,
+    r#"{"app_mode":"async","budgets":[]}"#,
+    r#"{"app_mode":"async","budgets":[{"per":"user","window":"day","tokens":1000,"action":"stop"}]}"#,
     r#"{"app_mode":"async","limits":null}"#,
     r#"{"app_mode":"async","limits":{}}"#,
     r#"{"app_mode":"async","limits":{"requests_per_second":1000000,"requests_per_minute":null,"burst":1,"concurrent":7}}"#,
@@ -250,6 +281,11 @@ const ACCEPTED: &[&str] = &[
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"replay","replace_response":true,"redact_upstream":true,"block_details":"header"}"#,
     r#"{"app_mode":"async","block_details":"metadata"}"#,
     r#"{"app_mode":"async","block_details":null}"#,
+    r#"{"app_mode":"async","embeddings":"record"}"#,
+    r#"{"app_mode":"async","check_tool_arguments":false}"#,
+    r#"{"app_mode":"async","check_tool_arguments":null}"#,
+    r#"{"app_mode":"sync","phrase":"x","check_tool_arguments":true,"scan_roles":["assistant"],"replace_response":true}"#,
+    r#"{"app_mode":"sync","phrase":"x","embeddings":"check"}"#,
     r#"{"app_mode":"async","redact_upstream":true,"local_patterns":null}"#,
     r#"{"app_mode":"async","local_patterns":null}"#,
 ];
@@ -301,7 +337,7 @@ fn the_program_itself_refuses_and_accepts_the_same() {
 #[ignore = "needs PostgreSQL"]
 fn postgresql_refuses_what_check_refuses() {
     // CONTRACT 16; "Bad input": the store's own constraints.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let id = new_id();
     database.add(&id, ACCEPTED[0]);

@@ -12,7 +12,7 @@ const LIVE: Duration = Duration::from_secs(1);
 #[ignore = "needs PostgreSQL"]
 fn a_change_is_in_force_in_under_a_second() {
     // CONTRACT 16.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let (id, other) = (new_id(), new_id());
     database.add(&id, &sync("first"));
@@ -55,7 +55,7 @@ fn a_change_is_in_force_in_under_a_second() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_change_without_a_notification_is_found_by_looking() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let id = new_id();
     database.add(&id, &sync("first"));
@@ -92,7 +92,7 @@ fn a_connection_that_is_cut_is_made_again_and_changes_are_live_again() {
 #[ignore = "needs PostgreSQL"]
 fn the_view_is_all_that_a_gateway_may_read() {
     // CONTRACT 16: it needs no other right.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let allowed = |what: &str| {
         database.query(&format!(
@@ -123,7 +123,7 @@ fn the_view_is_all_that_a_gateway_may_read() {
 #[ignore = "needs PostgreSQL"]
 fn a_policy_that_turns_bad_keeps_its_last_good_version_and_status_says_so() {
     // CONTRACT 14: one that cannot be parsed never stops the gateway.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let (id, never) = (new_id(), new_id());
     database.add(&id, &sync("good"));
@@ -161,7 +161,7 @@ fn a_policy_that_turns_bad_keeps_its_last_good_version_and_status_says_so() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn migrating_twice_changes_nothing_and_a_newer_schema_is_refused() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let migrate = || runtime.block_on(monitor_store::PostgresStore::migrate(&database.settings()));

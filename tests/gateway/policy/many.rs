@@ -35,7 +35,7 @@ fn resident() -> usize {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn ten_thousand_policies_weigh_less_than_50_mb() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     database.execute(INSERT);
     let before = resident();

@@ -131,7 +131,7 @@ async fn a_sqlite_file_of_the_schema_before_keeps_rows_triggers_and_references()
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn a_postgresql_database_of_the_schema_before_keeps_rows_triggers_and_rights() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     database.execute("CREATE TABLE schema_version (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())");
     database.execute(&sql("postgres/migrations/0001_first.sql"));

@@ -93,7 +93,7 @@ fn a_store_that_was_never_reached_is_no_store_without_policies() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn what_is_wrong_with_the_store_is_said_without_its_password() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let (mut port, mut password, mut db) = (
         settings(&database),

@@ -4,7 +4,8 @@
 
 use super::reference_yaml::{Entry, entries};
 use monitor_gateway::config::{Role, env, known_keys};
-use monitor_gateway::observe::Metrics;
+use monitor_gateway::observe::events::FailedOver;
+use monitor_gateway::observe::{FailoverReason, Metrics, UpstreamName};
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -126,7 +127,14 @@ fn metrics() -> String {
     let metrics = Metrics::new().unwrap();
     // Their labels take values that the configuration and the API have: they show once they have one.
     metrics.analysis.add_route("/records");
-    metrics.upstreams.up("http://model.example", true);
+    metrics.costs.set_currency("EUR");
+    let upstream = UpstreamName {
+        group: "anthropic".to_owned(),
+        address: "model.example:443".to_owned(),
+    };
+    metrics.upstreams.up(&upstream, true);
+    let (reason, from, to) = (FailoverReason::Connect, &upstream, &upstream);
+    FailedOver { reason, from, to }.emit(&metrics);
     let shown = rendered(&String::from_utf8(metrics.render()).unwrap());
     let sources = sources_of_observe();
     for name in Regex::new(r#""(monitor_[a-z_]+)""#)

@@ -59,7 +59,7 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
 fn a_provider_with_all_it_needs_is_taken() {
     let full = "analysis: {sign_in: {oidc: {issuer: \"https://id.example/realms/a\", client_id: m, client_secret: hush, \
         label: Corp, scopes: openid groups, role_claim: realm_access.roles, \
-        roles: {administrator: ops, analyst: \"sec, audit\"}, default_role: developer, allowed_domains: a.example}}}";
+        roles: {administrator: ops, analyst: \"sec, audit\", reviewer: staff}, default_role: developer, allowed_domains: a.example}}}";
     let local = "analysis: {sign_in: {oidc: {issuer: \"http://127.0.0.1:8080\", client_id: m}}}";
     for yaml in [full, local] {
         let run = check("all", yaml, &[]);

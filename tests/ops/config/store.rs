@@ -60,7 +60,18 @@ fn retention_is_on_by_default_and_null_lifts_a_limit() {
         let run = check("analysis", yaml, &[]);
         assert_eq!(line(&run, "retention"), said, "{yaml}: {}", run.stderr);
     }
-    for wrong in ["days: 0", "rows: many", "bytes: -1", "weeks: 3"] {
+    assert_eq!(line(&run, "costs of users"), "400 days");
+    let run = check("analysis", "retention: {cost_days: 7}", &[]);
+    assert_eq!(line(&run, "costs of users"), "7 days");
+    assert_eq!(line(&run, "retention"), default);
+    for wrong in [
+        "days: 0",
+        "rows: many",
+        "bytes: -1",
+        "weeks: 3",
+        "cost_days: 0",
+        "cost_days: 401",
+    ] {
         let run = check("analysis", &format!("retention: {{{wrong}}}"), &[]);
         assert_eq!(run.code, 2, "{wrong}");
     }

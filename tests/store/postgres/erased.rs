@@ -53,7 +53,7 @@ fn erase(stack: &Stack, query: &str) -> Response {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn what_one_server_erases_the_other_does_not_have_and_does_not_take() {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     let (database, bucket) = (postgres.database(), Bucket::start());
     let (one, other) = (server(&database, &bucket), server(&database, &bucket));
     database.execute("UPDATE applications SET rules = '{\"keep_original\": true}'");

@@ -8,7 +8,7 @@ use support::postgres::Postgres;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn texts_that_postgresql_cannot_hold_come_back_whole() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let text = "\0a\u{10FFFF}0 и\0\u{1F600}\u{10FFFF}";
     let mut record = world.record(Some(text), text);
@@ -57,7 +57,7 @@ async fn texts_that_postgresql_cannot_hold_come_back_whole() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn names_of_any_length_are_kept_and_found() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     // Random, so that compression does not make it short.
     let long: String = (0..2_000)
@@ -85,7 +85,7 @@ async fn names_of_any_length_are_kept_and_found() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn more_records_of_one_millisecond_than_places_are_all_kept() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let at = now_ms();
     let mut tasks = Vec::new();
@@ -104,7 +104,7 @@ async fn more_records_of_one_millisecond_than_places_are_all_kept() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_record_without_its_application_costs_only_itself() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let mut tasks = Vec::new();
     for number in 0..200 {

@@ -7,15 +7,17 @@ use monitor_store::{RecordFilter, RecordStore, VerdictFilter};
 use support::postgres::Postgres;
 
 /// Many records of today: every second one breaks a custom policy, one in a thousand holds sensitive data,
-/// none is flagged by guardrails. One in ten is of `{own}`, and none of those is an answer.
+/// one in 1,500 passed unchecked, none is flagged by guardrails. One in ten is of `{own}`, and none of those is an
+/// answer.
 const FILL: &str = "
     INSERT INTO records (seq, id, application_id, stage, created_at_ms, status, flagged, flagged_guardrails,
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, types, total_us,
-        bytes)
+        bytes, unchecked)
     SELECT (ms - 1577836800000) * 4096 + n, gen_random_uuid(),
         CASE WHEN n % 10 = 0 THEN '{own}'::uuid ELSE '11111111-1111-1111-1111-111111111111' END,
         CASE WHEN n % 10 = 0 THEN 0 ELSE n % 2 END, ms, 'success',
-        n % 2 = 0 OR n % 1000 = 7, false, n % 2 = 0, n % 1000 = 7, false, false, false, 1, '[]', 1, 1
+        n % 2 = 0 OR n % 1000 = 7, false, n % 2 = 0, n % 1000 = 7, false, false, false, 1, '[]', 1, 1,
+        n % 1500 = 1
     FROM generate_series(1, 30000) AS n,
         (SELECT floor(extract(epoch FROM date_trunc('day', now() AT TIME ZONE 'UTC')) * 1000)::bigint AS ms) AS today;
     ANALYZE records";
@@ -35,7 +37,7 @@ fn plan(world: &World, condition: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn what_is_rare_is_found_without_a_look_at_what_is_not() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let own = world.application;
     let fill = FILL.replace("{own}", &own.to_string());
@@ -43,6 +45,7 @@ async fn what_is_rare_is_found_without_a_look_at_what_is_not() {
     let one = format!("AND r.application_id = '{own}'");
     for condition in [
         "AND r.flagged_guardrails".to_owned(),
+        "AND r.unchecked".to_owned(),
         "AND r.flagged AND r.flagged_dataclean".to_owned(),
         format!("{one} AND r.stage = 1"),
         format!("{one} AND r.flagged_guardrails"),
@@ -59,6 +62,7 @@ async fn what_is_rare_is_found_without_a_look_at_what_is_not() {
         ..everything()
     };
     assert_eq!(found(verdict(VerdictFilter::Guardrails)).await, 0);
+    assert_eq!(found(verdict(VerdictFilter::Unchecked)).await, 20);
     assert_eq!(found(verdict(VerdictFilter::Dataclean)).await, 30);
     assert_eq!(found(verdict(VerdictFilter::CustomPolicy)).await, 200);
     let answers = RecordFilter {

@@ -12,7 +12,7 @@ const FIRST: &str = include_str!("../../../crates/store/src/postgres/migrations/
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_database_of_the_first_schema_keeps_its_applications_and_policies() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = tokio::task::block_in_place(|| server.empty_database());
     let id = ApplicationId::random();
     tokio::task::block_in_place(|| {
@@ -45,7 +45,7 @@ async fn a_database_of_the_first_schema_keeps_its_applications_and_policies() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_later_schema_is_refused_and_left_alone() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     world
         .database
@@ -60,7 +60,7 @@ async fn a_later_schema_is_refused_and_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn rules_changed_by_another_program_are_a_version_too() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let before = world.store.policy_changes().await.unwrap();
     let id = world.application.to_string();

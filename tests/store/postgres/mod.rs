@@ -2,7 +2,11 @@
 //! server: outages and recovery, several stores over one database, partitions and retention, migration. What
 //! every engine has to do is tested by the contract.
 
+mod budgets;
+mod costs;
 mod erased;
+mod fleet;
+mod indexes;
 mod kept;
 mod lookups;
 mod migration;

@@ -82,7 +82,7 @@ async fn keep_some(world: &World) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn every_acknowledgement_is_durable_whatever_the_databases_default() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     tokio::task::block_in_place(|| {
         let name = &world.database.name;
@@ -116,7 +116,7 @@ async fn a_database_that_is_not_there_is_said_within_seconds() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn closing_writes_what_is_queued_and_refuses_what_comes_later() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let mut tasks = Vec::new();
     for _ in 0..300 {

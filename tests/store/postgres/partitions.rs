@@ -40,7 +40,7 @@ pub(super) async fn insert(world: &World, age_days: i64, session: &str) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn todays_and_the_next_days_partitions_are_made_and_take_what_waits_in_the_default_one() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let today = world
         .database
@@ -69,7 +69,7 @@ async fn todays_and_the_next_days_partitions_are_made_and_take_what_waits_in_the
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn days_go_with_their_partitions_and_what_stands_in_the_default_one_by_its_time() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..6);
     for age in [0, 1, 2, 3, 4, 5, 30, 40] {
@@ -127,7 +127,7 @@ async fn days_go_with_their_partitions_and_what_stands_in_the_default_one_by_its
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn rows_and_bytes_go_by_whole_days_first_and_by_the_oldest_records_then() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     for age in [3, 3, 3, 2, 2, 2, 1, 1, 1, 0] {
@@ -140,6 +140,7 @@ async fn rows_and_bytes_go_by_whole_days_first_and_by_the_oldest_records_then() 
             days: None,
             rows,
             bytes,
+            cost_days: None,
         };
         let gone = world.store.enforce_retention(None, limits, now_ms()).await;
         (gone.complete().unwrap().records(), world.all().await.len())
@@ -159,7 +160,7 @@ async fn rows_and_bytes_go_by_whole_days_first_and_by_the_oldest_records_then() 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_day_with_records_of_an_application_within_its_part_is_not_dropped_whole() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     let quiet = ApplicationId::random();
@@ -194,7 +195,7 @@ async fn a_day_with_records_of_an_application_within_its_part_is_not_dropped_who
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_long_read_makes_a_drop_give_up_and_inserts_go_on() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     insert(&world, 3, "a").await;
@@ -224,7 +225,7 @@ async fn a_long_read_makes_a_drop_give_up_and_inserts_go_on() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_removed_application_is_hidden_at_once_and_cleared_by_the_store_itself() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let other = ApplicationId::random();
     world

@@ -16,12 +16,13 @@ const NONE: RetentionLimits = RetentionLimits {
     days: None,
     rows: None,
     bytes: None,
+    cost_days: None,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_day_that_goes_takes_the_bytes_of_its_files_out_of_the_sum() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     insert(&world, 3, "a").await;
@@ -89,7 +90,7 @@ impl RowSink for Counted {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_backup_keeps_no_record_from_being_removed() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     made_before(&world, 1..4);
     for (age, session) in [(3, "a"), (2, "a"), (1, "a"), (1, "b"), (1, "c"), (0, "a")] {
@@ -121,7 +122,7 @@ async fn a_backup_keeps_no_record_from_being_removed() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_removed_application_is_cleared_while_a_backup_runs() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let other = ApplicationId::random();
     let added = world
@@ -157,7 +158,7 @@ async fn a_removed_application_is_cleared_while_a_backup_runs() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn a_run_that_fails_says_what_it_had_removed() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let mut tasks = Vec::new();
     for _ in 0..1_050 {

@@ -34,7 +34,7 @@ fn records(stack: &Stack, query: &str) -> Vec<Value> {
 #[ignore = "needs PostgreSQL"]
 fn two_servers_over_one_database_share_applications_policies_and_records() {
     // CONTRACT 16, 34: with STORE_* the analysis server's database is that one.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let upstream = Upstream::ok();
     let one = over(&database, Stack::all().upstream(&upstream)).start();
@@ -80,7 +80,7 @@ fn a_database_that_goes_away_is_503_and_comes_back_by_itself() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn migrate_brings_an_empty_database_up_to_date_and_refuses_a_later_one() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let migrate = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
@@ -107,7 +107,7 @@ fn migrate_brings_an_empty_database_up_to_date_and_refuses_a_later_one() {
 #[ignore = "needs PostgreSQL"]
 fn retention_runs_at_the_start_for_the_store_and_for_applications_with_limits_of_their_own() {
     // CONTRACT 38.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     let builder = over(&database, Stack::all());
     let stack = builder.clone().start();
@@ -133,7 +133,7 @@ fn retention_runs_at_the_start_for_the_store_and_for_applications_with_limits_of
 #[ignore = "needs PostgreSQL"]
 fn a_person_who_is_locked_out_gets_a_link_that_the_server_over_the_same_database_takes() {
     // CONTRACT 32: with the store settings of the configuration.
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let stack = over(&database, Stack::analysis_server()).start();
     let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));

@@ -3,8 +3,8 @@
 use super::world::{World, a_record, an_application, open};
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{
-    ApplicationStore, RecordStore, Scope, Scopes, StatisticsFilter, StatisticsStore, Token,
-    TokenChange, TokenHash, TokenId, TokenStore,
+    ApplicationStore, RecordStore, Scope, Scopes, StatisticsFilter, StatisticsStore, StoreEngine,
+    Token, TokenChange, TokenHash, TokenId, TokenStore,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use support::postgres::Postgres;
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn the_same_exchanges_at_two_servers_at_once_are_each_kept_once() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let other = open(&world.database).await;
     let mut tasks = Vec::new();
@@ -43,8 +43,30 @@ async fn the_same_exchanges_at_two_servers_at_once_are_each_kept_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
+async fn no_two_servers_count_in_the_same_rows() {
+    let server = Postgres::shared();
+    let world = World::new(&server).await;
+    let mut stores = vec![world.store.clone()];
+    for _ in 0..7 {
+        stores.push(open(&world.database).await);
+    }
+    for store in &stores {
+        store.insert(world.record(None, "text")).await.unwrap();
+    }
+    let pairs = "SELECT count(DISTINCT lane / 2) FROM statistics WHERE messages > 0";
+    assert_eq!(world.number(pairs), 8);
+    let leased = "SELECT count(*) FROM counter_lanes WHERE ends_at > now()";
+    assert_eq!(world.number(leased), 8);
+    for store in &stores[1..] {
+        store.close().await;
+    }
+    assert_eq!(world.number(leased), 1, "the others gave theirs back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL"]
 async fn a_change_at_one_server_wakes_the_other() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let world = World::new(&server).await;
     let other = open(&world.database).await;
     let token = Token {
@@ -89,7 +111,7 @@ async fn a_change_at_one_server_wakes_the_other() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL"]
 async fn servers_that_start_together_over_an_empty_database_all_come_up() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = tokio::task::block_in_place(|| server.empty_database());
     let stores = futures_util::future::join_all((0..4).map(|_| open(&database))).await;
     let application = ApplicationId::random();

@@ -24,7 +24,7 @@ pub(crate) struct World {
 impl World {
     /// A store over a new database with one application.
     pub(crate) async fn new(server: &Postgres) -> Self {
-        let database = tokio::task::block_in_place(|| server.empty_database());
+        let database = tokio::task::block_in_place(|| server.database());
         let store = open(&database).await;
         let application = ApplicationId::random();
         store
@@ -108,10 +108,13 @@ pub(crate) fn a_record(
         created_at_ms: now_ms(),
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
+        unchecked: false,
         message: None,
         additional_parameters: Map::new(),
         chain: None,
+        cost: None,
         answer: an_answer(text),
     }
 }

@@ -191,7 +191,7 @@ fn deliver(servers: &[Stack], application: &str, numbers: std::ops::Range<u64>) 
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_5_three_servers_over_one_database_put_the_numbers_together() {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     let database = postgres.database();
     let server = || over(&database, Stack::analysis_server()).start();
     let servers = [server(), server(), server()];
@@ -218,7 +218,7 @@ fn contract_5_what_retention_and_an_erasure_remove_leaves_stubs_and_no_gap() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_5_on_postgres_what_retention_and_an_erasure_remove_leaves_stubs_and_no_gap() {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     let database = postgres.database();
     stubs(&Upstream::ok(), |yaml| {
         over(&database, Stack::analysis_server()).yaml(yaml).start()

@@ -46,7 +46,7 @@ fn with_sqlite(test: impl Fn(Kept)) {
 }
 
 fn with_postgres(test: impl Fn(Kept)) {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     let database = postgres.database();
     let server = over(&database, Stack::analysis_server()).start();
     test(Kept {

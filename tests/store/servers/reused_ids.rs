@@ -126,7 +126,7 @@ fn contract_5_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none() {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_5_on_postgres_a_text_that_is_posted_under_a_calls_id_takes_the_place_of_none() {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     forge_at(&over(&postgres.database(), Stack::analysis_server()).start());
 }
 
@@ -191,7 +191,7 @@ fn contract_5_whichever_text_of_an_exchange_comes_first_the_numbered_one_is_stor
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_5_on_postgres_whichever_text_comes_first_the_numbered_one_is_stored() {
-    let postgres = Postgres::start();
+    let postgres = Postgres::shared();
     post_in_either_order(&over(&postgres.database(), Stack::analysis_server()).start());
 }
 

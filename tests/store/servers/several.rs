@@ -96,7 +96,7 @@ impl Fleet {
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_16_30_38_a_change_at_one_server_holds_at_all_of_them_and_at_every_gateway() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let fleet = Fleet::start(&server.database());
     assert!((1..3).all(|n| fleet.cleaned(n) == "to [EMAILS]"));
     let deletes = json!({"post": {"dataclean": {"clean_type": "DELETION"}}});
@@ -144,7 +144,7 @@ fn contract_16_30_38_a_change_at_one_server_holds_at_all_of_them_and_at_every_ga
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_23_an_exchange_posted_to_every_server_at_once_is_one_record_with_one_answer() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let fleet = Fleet::start(&server.database());
     for number in 0..20 {
         let body = json!({
@@ -170,7 +170,7 @@ fn contract_23_an_exchange_posted_to_every_server_at_once_is_one_record_with_one
 #[test]
 #[ignore = "needs PostgreSQL"]
 fn contract_11_23_a_server_and_a_gateway_killed_under_load_cost_no_record_and_no_answer() {
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let mut fleet = Fleet::start(&server.database());
     let addresses = |servers: &[Stack]| servers.iter().map(|one| one.analysis_addr).collect();
     let load = Load::new(fleet.application.clone(), addresses(&fleet.servers));

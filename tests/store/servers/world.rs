@@ -36,7 +36,7 @@ macro_rules! on_every_store {
                 #[test]
                 #[ignore = "needs PostgreSQL"]
                 fn $name() {
-                    let server = support::postgres::Postgres::start();
+                    let server = support::postgres::Postgres::shared();
                     let builder = support::stack::Stack::analysis_server();
                     super::$name(&super::super::world::over(&server.database(), builder).start());
                 }

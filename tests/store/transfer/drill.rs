@@ -111,7 +111,7 @@ fn a_month_moves_from_sqlite_to_postgresql_and_back_from_a_backup() {
     let (from, to) = (old.path().join("data"), new.path().join("data"));
     runtime.block_on(fill(&from));
     let original = runtime.block_on(Picture::of_folder(&from));
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let said = monitor(&["copy"], &from, Some(&database)).done();
     assert!(said.contains("copied and checked"), "{said}");
@@ -207,7 +207,7 @@ fn a_user_erased_after_the_backup_does_not_come_back_in_postgresql() {
     let (runtime, old, new) = (Runtime::new().unwrap(), Folder::new(), Folder::new());
     let from = old.path().join("data");
     let month = runtime.block_on(fill(&from));
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [database, target] = [0, 1].map(|_| server.empty_database());
     monitor(&["copy"], &from, Some(&database)).done();
     let [archive, later] = ["backup", "later"].map(|name| old.path().join(name));
@@ -242,7 +242,7 @@ fn a_copy_tells_which_files_it_did_not_find_and_which_are_damaged() {
     runtime.block_on(fill(&from));
     runtime.block_on(Picture::of_folder(&from));
     let all = files(&from);
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [first, second] = [0, 1].map(|_| server.empty_database());
     let elsewhere = old.path().join("elsewhere");
     std::fs::rename(from.join("blobs"), &elsewhere).unwrap();

@@ -2,11 +2,12 @@
 //! messages in place of the parts of calls, but for those that an erasure of their user would not find there.
 
 use super::{arg, monitor};
-use monitor_model::{ApplicationId, Stage};
+use monitor_model::{ApplicationId, CheckedPart, CheckedParts, Stage};
 use monitor_store::{
     AttachTarget, Attached, Attachment, BlobStore, Erasure, Exchange, Findings, NewAttachment,
     NewRecord, PostgresStore, RecordFilter, RecordRemoval as _, RecordStore as _, Scanned,
-    SessionFilter, SqliteStore, Store, StoreEngine as _, ToolCall, WaitingLimits,
+    SessionFilter, SqliteStore, Store, StoreEngine as _, StoredRecord, ToolCall, ToolFilter,
+    WaitingLimits,
 };
 use std::path::Path;
 use support::bed::{add_application, answer};
@@ -17,6 +18,9 @@ use uuid::Uuid;
 
 /// What a restore into an older schema says of the two parts without a user.
 const LEFT_OUT: &str = "note: 2 parts of tool calls that name no user are left out";
+
+/// The schema before tool calls, and before parts of records.
+const BEFORE_EXCHANGES: i64 = 14;
 
 const EXCHANGE: &str = "обмен\0";
 
@@ -35,15 +39,43 @@ fn record(application_id: ApplicationId, stage: Stage, tool: Option<&str>) -> Ne
         created_at_ms: 1_790_000_000_000,
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
+        unchecked: false,
         message: None,
         additional_parameters: serde_json::Map::new(),
         chain: None,
+        cost: None,
         answer: answer(),
     }
 }
 
 const USER: &str = "анна";
+
+/// A result of a tool beside a prompt.
+fn parts() -> CheckedParts {
+    CheckedParts {
+        parts: vec![CheckedPart {
+            call_id: "9".to_owned(),
+            name: "читать\0".to_owned(),
+            text: Some("text \0\\N".to_owned()),
+            types: vec!["ЗАКАЗ".to_owned()],
+            ..CheckedPart::default()
+        }],
+        omitted: 3,
+    }
+}
+
+/// The records that a filter for this tool and for the type in its result finds.
+async fn with_parts(store: &dyn Store) -> Vec<StoredRecord> {
+    let filter = RecordFilter {
+        tools: Some(ToolFilter::Named("читать\0".to_owned())),
+        kind: Some("ЗАКАЗ".to_owned()),
+        limit: 9,
+        ..RecordFilter::default()
+    };
+    store.whole_page(&filter).await.unwrap().records
+}
 
 /// A prompt with the parts of two tool calls, one of which names its user, and a file that waits for the answer.
 async fn fill(data_dir: &Path) -> ApplicationId {
@@ -59,9 +91,15 @@ async fn fill(data_dir: &Path) -> ApplicationId {
         (Stage::PreCall, Some("1"), None),
         (Stage::PostCall, Some("2"), Some(USER)),
     ] {
+        let is_prompt = tool.is_none();
         let part = NewRecord {
             user_id: user.map(str::to_owned),
             session_id: Some("s".to_owned()),
+            tool_parts: if is_prompt {
+                parts()
+            } else {
+                CheckedParts::default()
+            },
             ..record(application, stage, tool)
         };
         store.insert(part).await.unwrap();
@@ -122,6 +160,8 @@ async fn check(store: &dyn Store, application: ApplicationId) {
         (Stage::PostCall, "2"),
     ];
     assert_eq!(found, expected);
+    let found = with_parts(store).await;
+    assert_eq!((found.len(), &found[0].tool_parts), (1, &parts()));
     let repeated = record(application, Stage::PreCall, Some("1"));
     let repeated = store.insert(repeated).await.unwrap().request_id;
     assert_eq!(repeated, calls[1].summary.id);
@@ -162,7 +202,7 @@ fn tool_calls_and_files_that_wait_are_restored_and_an_older_schema_gets_messages
     monitor(&["restore", arg(&archive)], &to, None).done();
     assert_eq!(blobs(&to), 1);
     runtime.block_on(check_folder(&to, application));
-    let before = (SqliteStore::SCHEMA - 1).to_string();
+    let before = BEFORE_EXCHANGES.to_string();
     let args = ["restore", arg(&archive), "--schema", &before];
     let said = monitor(&args, &older, None).done();
     assert!(said.contains(LEFT_OUT), "{said}");
@@ -174,6 +214,8 @@ fn tool_calls_and_files_that_wait_are_restored_and_an_older_schema_gets_messages
         };
         let all = store.page(&whole).await.unwrap().records;
         assert_eq!(all.len(), 2);
+        let whole_page = store.whole_page(&whole).await.unwrap().records;
+        assert!(whole_page.iter().all(|record| record.tool_parts.is_empty()));
         let alone = all.iter().filter(|record| record.exchange_id.is_none());
         assert_eq!(alone.count(), 1);
         assert!(all.iter().all(|record| record.tool.is_none()));
@@ -201,7 +243,7 @@ fn tool_calls_and_files_that_wait_move_to_postgresql_and_back() {
     let (runtime, old, new) = (Runtime::new().unwrap(), Folder::new(), Folder::new());
     let (from, to) = (old.path().join("data"), new.path().join("data"));
     let application = runtime.block_on(fill(&from));
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [database, older] = [0, 1].map(|_| server.empty_database());
     monitor(&["copy"], &from, Some(&database)).done();
     let archive = old.path().join("backup");
@@ -213,7 +255,7 @@ fn tool_calls_and_files_that_wait_move_to_postgresql_and_back() {
     });
     monitor(&["restore", arg(&archive)], &to, None).done();
     runtime.block_on(check_folder(&to, application));
-    let before = (PostgresStore::SCHEMA - 1).to_string();
+    let before = BEFORE_EXCHANGES.to_string();
     let folder = new.path().join("older");
     let args = ["restore", arg(&archive), "--schema", &before];
     let said = monitor(&args, &folder, Some(&older)).done();

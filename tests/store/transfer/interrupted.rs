@@ -129,7 +129,7 @@ fn refuses_to_start(database: &Database) {
 #[ignore = "needs PostgreSQL"]
 fn a_database_that_was_half_restored_is_opened_by_nobody() {
     let world = World::new();
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let target = world.folder.path().join("target");
     let cut = world.cut();
@@ -161,7 +161,7 @@ fn fail_at_the_end(database: &Database) {
 #[ignore = "needs PostgreSQL"]
 fn a_restore_or_copy_that_fails_at_its_end_leaves_no_files_and_no_spool() {
     let world = World::new();
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [database, second] = [0, 1].map(|_| server.empty_database());
     let target = world.folder.path().join("target");
     for database in [&database, &second] {

@@ -240,7 +240,7 @@ fn a_server_over_postgresql_that_writes_is_backed_up_and_loses_nothing_acknowled
     let (old, new) = (Folder::new(), Folder::new());
     let (from, to) = (old.path().join("data"), new.path().join("data"));
     Runtime::new().unwrap().block_on(fill(&from));
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [database, target] = [0, 1].map(|_| server.empty_database());
     monitor(&["copy"], &from, Some(&database)).done();
     let archive = old.path().join("backup");

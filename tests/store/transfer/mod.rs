@@ -2,6 +2,7 @@
 //! place to another, and what is refused.
 
 mod drill;
+mod erased_costs;
 mod exchanges;
 mod interrupted;
 mod live;

@@ -1,11 +1,15 @@
 //! A month of an installation: three applications with versions and policies, keys, people, two gateways with a gap
 //! and a repeat, files, sessions of several users, an erased user, and an application that was removed.
 
-use monitor_model::{ApplicationId, ChainHash, Policy, RecordId, Severity, Stage, TypeCount};
+use monitor_model::{
+    Amount, ApplicationId, CallTokens, ChainHash, Policy, Priced, RecordId, Severity, Stage,
+    TypeCount,
+};
 use monitor_store::{
     Account, AccountId, ApplicationChange, AttachTarget, Attachment, AuditEntry, BlobStore,
-    ChainEntry, Erasure, FilterId, Findings, Identity, NewAttachment, NewRecord, Role, SavedFilter,
-    Scanned, SqliteStore, Store, StoreEngine, TokenHash, TokenId, VersionLimits,
+    CallCost, ChainEntry, Erasure, FilterId, Findings, Identity, NewAttachment, NewRecord, Role,
+    SavedFilter, Scanned, SqliteStore, Store, StoreEngine, SumNames, TokenHash, TokenId, Usage,
+    VersionLimits,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -86,7 +90,8 @@ impl Month {
 
     async fn settings(&self, store: &dyn Store) {
         let policy: Policy = Policy::from_json(
-            r#"{"app_mode": "sync", "phrase": "Stopped.", "block_on": {"dataclean": false}}"#,
+            r#"{"app_mode": "sync", "phrase": "Stopped.", "block_on": {"dataclean": false},
+                "check_tool_arguments": false, "budgets": [{"per": "user", "window": "day", "cost": "0.5", "action": "stop"}]}"#,
         )
         .unwrap();
         for (version, name) in [(1, "renamed"), (2, "renamed again\0")] {
@@ -256,11 +261,37 @@ pub(crate) fn a_record(place: usize, exchange: i64) -> NewRecord {
         created_at_ms: 0,
         rules_version: Some(1),
         inline_rules: None,
+        tool_parts: monitor_model::CheckedParts::default(),
         blocked: exchange == 1,
+        unchecked: exchange == 2,
         message: (place == 1).then(|| Arc::from("the original \0")),
         additional_parameters: parameters(place),
         chain: None,
+        cost: Some(a_cost(place)),
         answer,
+    }
+}
+
+fn a_cost(place: usize) -> CallCost {
+    let numbers = [Some(10), Some(3), None, Some(5), None, Some(15)];
+    let has_price = place != 1;
+    CallCost {
+        model: Some(format!("m-{place}\0")),
+        usage: Usage {
+            tokens: CallTokens::from_array(numbers),
+            estimated: place == 2,
+        },
+        priced: Some(match place {
+            0 => Priced::Priced,
+            1 => Priced::Unpriced,
+            _ => Priced::Estimated,
+        }),
+        amount: has_price.then(|| Amount::of_parts(0, 999_999_999_999)),
+        currency: has_price.then(|| "EUR".to_owned()),
+        counted_as: SumNames {
+            model: (place == 2).then(|| "m-*".to_owned()),
+            user: None,
+        },
     }
 }
 

@@ -1,9 +1,11 @@
 //! Everything that a store shows through its traits, as lines that can be compared whichever engine it is. Positions
 //! differ between engines, and so do the bytes that they count for a record.
 
+use monitor_model::{Policy, PolicyProblems};
 use monitor_store::{
-    AccountId, ApplicationFilter, AuditFilter, ChainFilter, PostgresStore, RecordFilter,
-    RetentionLimits, SessionFilter, SqliteStore, StatisticsFilter, Store, StoreEngine, TokenHash,
+    AccountId, ApplicationFilter, AuditFilter, ChainFilter, CostFilter, CostGroups, PostgresStore,
+    RecordFilter, RetentionLimits, SessionFilter, SqliteStore, StatisticsFilter, Store,
+    StoreEngine, TokenHash,
 };
 use std::path::Path;
 use support::postgres::Database;
@@ -63,6 +65,26 @@ impl Picture {
             .filter(move |line| line.starts_with(subject))
     }
 
+    /// As a schema has it that does not know what passed without a verdict.
+    pub(crate) fn without_unchecked(mut self) -> Self {
+        // Of records, and of the hours of all applications and of the first one.
+        let unchecked = self.lines_of("passed unchecked").count();
+        assert!(unchecked >= 3, "there were such records");
+        self.lines
+            .retain(|line| !line.starts_with("passed unchecked"));
+        self
+    }
+
+    /// As a schema has it whose policies have all arguments of tool calls checked.
+    pub(crate) fn without_unchecked_arguments(mut self) -> Self {
+        // Of the application, of a version of it, and of its policy.
+        let unchecked = self.lines_of("unchecked arguments").count();
+        assert!(unchecked >= 3, "there were such policies");
+        self.lines
+            .retain(|line| !line.starts_with("unchecked arguments"));
+        self
+    }
+
     /// Fails with the first line that differs.
     #[track_caller]
     pub(crate) fn assert_same(&self, other: &Self) {
@@ -85,12 +107,22 @@ impl Picture {
             ..ApplicationFilter::default()
         };
         let page = store.applications(&filter).await.unwrap();
-        for application in &page.applications {
+        for mut application in page.applications {
+            self.take_unchecked(application.policy.as_mut());
             self.add("application", [format!("{application:?}")]);
             let versions = store.application_versions(application.id, None, 100).await;
-            self.add("version", [format!("{:?}", versions.unwrap())]);
+            let mut versions = versions.unwrap();
+            for version in &mut versions {
+                let policy = version.policy.as_mut().and_then(|it| it.as_object_mut());
+                let checks = policy.and_then(|policy| policy.remove("check_tool_arguments"));
+                self.add("unchecked arguments", checks.map(|it| it.to_string()));
+            }
+            self.add("version", [format!("{versions:?}")]);
         }
-        let policies = store.policies().await.unwrap();
+        let mut policies = store.policies().await.unwrap();
+        for stored in &mut policies {
+            self.take_unchecked(Some(&mut stored.policy));
+        }
         let mut policies: Vec<_> = policies
             .iter()
             .map(|policy| format!("{policy:?}"))
@@ -115,6 +147,14 @@ impl Picture {
         };
         let audit = store.audit(&filter).await.unwrap();
         self.add("audit", audit.iter().map(|entry| format!("{entry:?}")));
+    }
+
+    /// Arguments that are not checked have lines of their own: older schemas lack them.
+    fn take_unchecked(&mut self, policy: Option<&mut Result<Policy, PolicyProblems>>) {
+        if let Some(Ok(policy)) = policy {
+            let checks = std::mem::replace(&mut policy.check_tool_arguments, true);
+            self.add("unchecked arguments", (!checks).then(|| checks.to_string()));
+        }
     }
 
     async fn people(&mut self, store: &dyn Store) {
@@ -142,7 +182,7 @@ impl Picture {
             limit: 100,
             ..RecordFilter::default()
         };
-        let mut lines = Vec::new();
+        let (mut lines, mut costs, mut unchecked) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             let page = store.whole_page(&filter).await.unwrap();
             for mut record in page.records {
@@ -151,6 +191,11 @@ impl Picture {
                 self.bytes += record.summary.bytes;
                 record.summary.seq = 0;
                 record.summary.bytes = 0;
+                let cost = record.summary.cost.take();
+                costs.extend(cost.map(|cost| format!("{} {cost:?}", record.summary.id)));
+                if std::mem::take(&mut record.summary.unchecked) {
+                    unchecked.push(record.summary.id.to_string());
+                }
                 let at = record.summary.created_at_ms;
                 lines.push(format!("{at} {record:?} {files:?}"));
             }
@@ -163,6 +208,10 @@ impl Picture {
         // Engines order records of one time, and those of a clock that was set back, in their own way.
         lines.sort();
         self.add("record", lines);
+        costs.sort();
+        self.add("cost of a record", costs);
+        unchecked.sort();
+        self.add("passed unchecked", unchecked);
         let filter = SessionFilter {
             limit: 1_000,
             ..SessionFilter::default()
@@ -190,10 +239,32 @@ impl Picture {
         let mut days: Vec<_> = days.iter().map(|day| format!("{day:?}")).collect();
         days.sort();
         self.add("day", days);
+        let costs = CostFilter {
+            application_id: None,
+            user_id: None,
+            model: None,
+            days: whole.days,
+            groups: CostGroups {
+                application: true,
+                user: true,
+                model: true,
+                day: true,
+            },
+            limit: 10_000,
+        };
+        let costs = store.costs(&costs).await.unwrap();
+        let mut costs: Vec<_> = costs.iter().map(|sum| format!("{sum:?}")).collect();
+        costs.sort();
+        self.add("cost", costs);
         let hours = (0, i64::from(u32::MAX));
         let first = store.first_application().await.unwrap();
         for application in [None, first.map(|first| first.id)] {
-            let traffic = store.traffic(application, hours).await.unwrap();
+            let mut traffic = store.traffic(application, hours).await.unwrap();
+            for hour in &mut traffic {
+                let unchecked = std::mem::take(&mut hour.unchecked);
+                let told = (unchecked > 0).then(|| format!("{} {unchecked}", hour.hour));
+                self.add("passed unchecked", told);
+            }
             self.add("hour", traffic.iter().map(|hour| format!("{hour:?}")));
             let types = store.traffic_types(application, hours, 100).await.unwrap();
             self.add("traffic", [format!("{types:?}")]);

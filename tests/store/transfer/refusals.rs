@@ -151,7 +151,7 @@ fn a_copy_without_a_database_to_copy_to_is_refused() {
 #[ignore = "needs PostgreSQL"]
 fn a_database_that_is_not_empty_is_refused_and_stays_as_it_is() {
     let (folder, data, archive) = a_backup();
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.database();
     database.add(
         "4b0c1f8e-98a5-4f6e-9d57-0f2f6a5f0c11",
@@ -218,7 +218,7 @@ fn a_summary_names_the_store_the_files_and_the_spool() {
 #[ignore = "needs PostgreSQL"]
 fn a_store_that_was_copied_away_is_named_by_the_commands_over_its_file() {
     let (folder, data, _) = a_backup();
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let said = monitor(&["copy"], &data, Some(&database)).done();
     assert!(

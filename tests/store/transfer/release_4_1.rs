@@ -78,7 +78,7 @@ impl World {
 async fn later_policies(store: &SqliteStore) -> ApplicationId {
     let policies = [
         json!({"app_mode": "sync", "phrase": "No.", "scan_roles": ["user_turn", "tool"], "stream_in_sync": "replay",
-            "block_details": "header"}),
+            "block_details": "header", "check_tool_arguments": false}),
         json!({"app_mode": "sync", "phrase": "No.", "scan_roles": ["all_user", "user_turn"]}),
     ];
     let mut ids = Vec::new();
@@ -235,7 +235,7 @@ fn a_restore_into_schema_11_is_what_version_4_1_0_reads() {
 #[ignore = "needs PostgreSQL"]
 fn a_restore_into_schema_11_of_postgresql_is_what_version_4_1_0_reads() {
     let world = World::new();
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let [restored, made] = [0, 1].map(|_| server.empty_database());
     let target = world.folder.path().join("target");
     let args = ["restore", arg(&world.archive), "--schema", "11"];

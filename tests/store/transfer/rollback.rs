@@ -21,23 +21,38 @@ async fn version(data_dir: &Path) -> i64 {
     version
 }
 
+/// The first schema whose policies may leave arguments of tool calls unchecked.
+const UNCHECKED_ARGUMENTS: i64 = 20;
+/// The first schema that knows what passed without a verdict.
+const UNCHECKED: i64 = 22;
+
 #[test]
 fn a_store_goes_back_one_version_with_its_records_and_forward_again() {
-    let (runtime, old, new) = (Runtime::new().unwrap(), Folder::new(), Folder::new());
-    let (from, to) = (old.path().join("data"), new.path().join("data"));
+    let (runtime, old) = (Runtime::new().unwrap(), Folder::new());
+    let from = old.path().join("data");
     runtime.block_on(fill(&from));
     let archive = old.path().join("backup");
     monitor(&["backup", arg(&archive)], &from, None).done();
-    let (now, before) = (SqliteStore::SCHEMA, SqliteStore::SCHEMA - 1);
-    let args = ["restore", arg(&archive), "--schema", &before.to_string()];
-    monitor(&args, &to, None).done();
-    assert_eq!(runtime.block_on(version(&to)), before);
-    let said = monitor(&["migrate"], &to, None).done();
-    assert_eq!(said, format!("schema version {before} -> {now}\n"));
-    let original = runtime.block_on(Picture::of_folder(&from));
-    runtime
-        .block_on(Picture::of_folder(&to))
-        .assert_same(&original);
+    let now = SqliteStore::SCHEMA;
+    for before in [now - 1, UNCHECKED_ARGUMENTS - 1] {
+        let new = Folder::new();
+        let to = new.path().join("data");
+        let args = ["restore", arg(&archive), "--schema", &before.to_string()];
+        monitor(&args, &to, None).done();
+        assert_eq!(runtime.block_on(version(&to)), before);
+        let said = monitor(&["migrate"], &to, None).done();
+        assert_eq!(said, format!("schema version {before} -> {now}\n"));
+        let mut original = runtime.block_on(Picture::of_folder(&from));
+        if before < UNCHECKED {
+            original = original.without_unchecked();
+        }
+        if before < UNCHECKED_ARGUMENTS {
+            original = original.without_unchecked_arguments();
+        }
+        runtime
+            .block_on(Picture::of_folder(&to))
+            .assert_same(&original);
+    }
 }
 
 #[test]
@@ -49,7 +64,7 @@ fn a_store_in_postgresql_goes_back_one_version_and_forward_again() {
     let archive = old.path().join("backup");
     monitor(&["backup", arg(&archive)], &from, None).done();
     let (now, before) = (PostgresStore::SCHEMA, PostgresStore::SCHEMA - 1);
-    let server = Postgres::start();
+    let server = Postgres::shared();
     let database = server.empty_database();
     let args = ["restore", arg(&archive), "--schema", &before.to_string()];
     monitor(&args, &to, Some(&database)).done();
@@ -72,7 +87,7 @@ fn a_later_schema_is_refused_with_the_way_back() {
         let file = data.join("monitor.db");
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
         let mut connection = options.connect().await.unwrap();
-        let insert = sqlx::query("INSERT INTO schema_version VALUES (99)");
+        let insert = sqlx::query("INSERT INTO schema_version (version) VALUES (99)");
         insert.execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
     });

@@ -2,8 +2,9 @@
 //! the numbers that they have.
 
 use super::{arg, monitor};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use support::backend::{Backend, Manner};
 use support::eventually;
@@ -140,4 +141,41 @@ fn an_encrypted_spool_comes_with_its_key_in_an_encrypted_backup_only() {
         delivered(&restored, encrypted(&restored_key)).len(),
         2 * CALLS
     );
+}
+
+#[test]
+fn a_backup_has_no_file_beside_its_archive_that_a_kill_could_leave_in_clear_text() {
+    let folder = Folder::new();
+    let data = owing(&folder, |gateway| gateway);
+    let key = folder.path().join("key");
+    let backups = folder.path().join("backups");
+    std::fs::create_dir(&backups).unwrap();
+    let made = Command::new(support::monitor())
+        .args(["spool", "key", arg(&key)])
+        .output();
+    assert!(made.unwrap().status.success());
+    let archive = backups.join("monday");
+    let mut backup = Command::new(support::monitor())
+        .env_clear()
+        .args(["backup", arg(&archive), "--key-file", arg(&key)])
+        .args(["--data-dir", arg(&data)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut files = BTreeSet::new();
+    let status = eventually("it is written", || {
+        let found = std::fs::read_dir(&backups).unwrap();
+        let names = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        files.extend(names);
+        backup.try_wait().unwrap()
+    });
+    assert!(status.success());
+    // Those of the lists have a name for a moment, in which they are empty.
+    files.retain(|name| !name.contains(".files-") && !name.contains(".spool-"));
+    let mut expected = BTreeSet::from(["monday.partial".to_owned()]);
+    expected.extend(files.contains("monday").then(|| "monday".to_owned()));
+    assert_eq!(files, expected);
+    let (restored, _) = restored(&archive, Some(&key));
+    assert_eq!(delivered(&restored, |gateway| gateway).len(), 2 * CALLS);
 }

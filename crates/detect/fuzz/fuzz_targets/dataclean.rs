@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use monitor_detect::{CleanType, Compiled, DatacleanRules, Engine, MaskStyle, Rules};
+use monitor_detect::{CleanType, Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
 use std::sync::LazyLock;
 
 static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::default);
@@ -16,8 +16,11 @@ static RULES: LazyLock<[Compiled; 4]> = LazyLock::new(|| {
         (CleanType::Deletion, MaskStyle::Label),
     ]
     .map(|(clean_type, mask_style)| {
+        // Further patterns too, in one of the styles.
+        let every = || PatternName::every().map(Into::into).collect();
         Compiled::new(Rules {
             dataclean: Some(DatacleanRules {
+                patterns: (mask_style == MaskStyle::X).then(every),
                 clean_type,
                 mask_style,
                 ..DatacleanRules::default()

@@ -1,5 +1,10 @@
 //! Check digits. Every function takes digit values from 0 to 9, not characters, and does not depend on
-//! how the number was written.
+//! how the number was written. Numbers with letters have files of their own, which take the signs.
+
+pub(crate) mod iban;
+mod keccak;
+pub(crate) mod vin;
+pub(crate) mod wallet;
 
 /// Luhn's check, as on bank cards.
 pub(crate) fn luhn(digits: &[u8]) -> bool {

@@ -127,12 +127,14 @@ impl LocalDetectors {
 mod tests {
     use super::*;
     use crate::message::PORTION;
-    use monitor_model::{LOCAL_PATTERNS, PATTERN_NAMES};
+    use monitor_model::{FURTHER_PATTERN_NAMES, LOCAL_PATTERNS, PATTERN_NAMES};
 
     #[test]
     fn the_contracts_tables_name_what_this_room_has() {
         let all: Vec<_> = PatternName::all().map(PatternName::as_str).collect();
         assert_eq!(all, PATTERN_NAMES);
+        let further: Vec<_> = PatternName::further().map(PatternName::as_str).collect();
+        assert_eq!(further, FURTHER_PATTERN_NAMES);
         let local: Vec<_> = LocalDetectors::new()
             .names()
             .map(PatternName::as_str)

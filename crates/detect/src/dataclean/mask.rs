@@ -85,8 +85,18 @@ fn same_value(kind: Kind<'_>, value: &str) -> String {
             | P::Ogrnip
             | P::PassportNumber
             | P::PhoneNumber
-            | P::Snils,
+            | P::Snils
+            | P::DriverLicense
+            | P::OmsPolicy,
         ) => view.text().chars().filter(char::is_ascii_digit).collect(),
+        Kind::Predefined(P::Iban | P::VehicleNumber) => {
+            let signs = view.text().chars().filter(|c| c.is_alphanumeric());
+            signs.flat_map(char::to_lowercase).collect()
+        }
+        // The case of a letter counts in these.
+        Kind::Predefined(P::ApiKey | P::ConnectionString | P::CryptoWallet | P::PrivateKey) => {
+            view.text().to_owned()
+        }
         _ => view.text().to_lowercase(),
     }
 }

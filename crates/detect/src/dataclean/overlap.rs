@@ -1,5 +1,5 @@
-//! Resolves overlaps (CONTRACT 25): check digits win, then context, then form, then length. No character
-//! belongs to two finds. A custom pattern ranks like correct check digits.
+//! Resolves overlaps (CONTRACT 25): check digits win, first those that a word confirms, then context, then form, then
+//! length. No character belongs to two finds. A custom pattern ranks like correct check digits.
 
 use super::Span;
 use std::cmp::Reverse;

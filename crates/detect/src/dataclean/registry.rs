@@ -6,7 +6,7 @@ use super::pattern_name::PatternName;
 
 /// Builds every detector, one per pattern.
 pub(crate) fn detectors() -> Vec<Box<dyn Detector>> {
-    PatternName::all().map(detector).collect()
+    PatternName::every().map(detector).collect()
 }
 
 fn detector(name: PatternName) -> Box<dyn Detector> {
@@ -26,6 +26,17 @@ fn detector(name: PatternName) -> Box<dyn Detector> {
         P::PassportNumber => Box::new(d::PassportNumber),
         P::PhoneNumber => Box::new(d::PhoneNumber::new()),
         P::Snils => Box::new(d::Snils),
+        P::ApiKey => Box::new(d::ApiKey::new()),
+        P::CadastralNumber => Box::new(d::CadastralNumber),
+        P::ConnectionString => Box::new(d::ConnectionString::new()),
+        P::CryptoWallet => Box::new(d::CryptoWallet),
+        P::DriverLicense => Box::new(d::DriverLicense),
+        P::Iban => Box::new(d::Iban),
+        P::OmsPolicy => Box::new(d::OmsPolicy),
+        P::PrivateKey => Box::new(d::PrivateKey),
+        P::Swift => Box::new(d::Swift::new()),
+        P::VehicleNumber => Box::new(d::VehicleNumber),
+        P::Vin => Box::new(d::Vin),
     }
 }
 
@@ -35,7 +46,7 @@ mod tests {
 
     #[test]
     fn every_detector_finds_the_pattern_it_stands_for() {
-        for name in PatternName::all() {
+        for name in PatternName::every() {
             assert_eq!(detector(name).name(), name);
         }
     }

@@ -18,6 +18,16 @@ pub struct Span<K = PatternName> {
 }
 
 impl Span {
+    /// A find at a place.
+    pub(crate) fn new(kind: PatternName, place: Range<usize>, strength: Strength) -> Self {
+        Self {
+            kind,
+            start: place.start,
+            end: place.end,
+            strength,
+        }
+    }
+
     /// The same find in a text that has so many bytes more before it.
     pub(crate) fn moved(self, by: usize) -> Self {
         Self {
@@ -72,4 +82,6 @@ pub enum Strength {
     Context,
     /// Its check digits are right; or a custom pattern says so, which is the application's own word.
     CheckDigits,
+    /// Its check digits are right, and a word beside it says so.
+    Proven,
 }

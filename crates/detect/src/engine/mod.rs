@@ -2,13 +2,14 @@
 //! lowers the status; it never passes silently (CONTRACT 26).
 
 mod cleaned;
+mod masked;
 
 use super::compiled::Compiled;
 use super::dataclean::{self, Detector, Detectors, Search, Span};
 use super::guardrails::{self, Guardrail, SecondStage};
 use super::message::{AnalysisBudget, Message};
 use super::report::{self, Report};
-use super::rules::{CleanType, CustomPolicy, GuardrailsRules, Rules, TokenThresholds};
+use super::rules::{CustomPolicy, GuardrailsRules, Rules, TokenThresholds};
 use super::seams::{Reader, bytes_across};
 use super::tokens::Encoding;
 use cleaned::Cleaned;
@@ -264,21 +265,6 @@ impl Engine {
     ) -> (DatacleanReport, Vec<String>) {
         let cleaned = self.clean(text.into(), rules, &ProposedFinds::default(), clock);
         (cleaned.report, cleaned.errors)
-    }
-
-    /// A short text with the finds of the rules masked. None where the stage is off, or has not looked
-    /// at the whole text.
-    pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
-        let dataclean = rules.rules().dataclean.as_ref()?;
-        let mask = || {
-            let search = self.search(text.into(), &[]);
-            let found = dataclean::find(&self.detectors, search, rules, clock);
-            let style = dataclean.mask_style;
-            (!found.in_part && found.looked_to == text.len())
-                .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
-        };
-        let masked = catch_unwind(AssertUnwindSafe(mask)).ok();
-        masked.flatten().filter(|_| self.services.dataclean)
     }
 
     /// What this deployment offers.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dataclean::{PatternName, Span, Text};
-use crate::rules::{DatacleanRules, Pattern};
+use crate::rules::{CleanType, DatacleanRules, Pattern};
 
 struct Broken;
 
@@ -60,6 +60,26 @@ fn a_stage_without_any_working_detector_has_failed() {
     assert_eq!(report.status, Status::PartialSuccess);
     assert_eq!(report.dataclean, DatacleanReport::default());
     assert_eq!(report.tokens.count, Encoding::O200kBase.count("a@b.ru"));
+}
+
+#[test]
+#[allow(clippy::unwrap_used)]
+fn a_name_keeps_its_dates_and_words_and_loses_numbers_of_people() {
+    let engine = Engine::default();
+    let rules = Compiled::new(Rules::default());
+    let mask = |name| engine.mask_name(name, &rules, &|| 0).unwrap();
+    for name in [
+        "small-2024-08-06",
+        "large-20241022",
+        "org/first.second-7b:1.2.3.4",
+    ] {
+        assert_eq!(mask(name), name);
+    }
+    assert_eq!(
+        mask("a@b.ru 4111111111111111"),
+        "[EMAILS] [BANK_CARD_NUMBER]"
+    );
+    assert_eq!(engine.mask("10.0.0.1", &rules, &|| 0).unwrap(), "[IP]");
 }
 
 #[test]

@@ -5,10 +5,10 @@ use super::guardrail::{Finding, Guardrail};
 use super::text::Text;
 use crate::message::{Message, portions};
 use crate::seams::joined_seams;
-use monitor_model::{CategoryScore, GuardrailsReport};
+use monitor_model::{CategoryScore, GuardrailsReport, LowScore};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Scores below this are not reported.
+/// Scores below this have no entry among the categories.
 const LEAST_REPORTED: f64 = 0.1;
 /// Where the grey zone begins: see [`in_grey_zone`].
 pub const GREY_FROM: f64 = 0.2;
@@ -96,13 +96,20 @@ impl<'c> Scores<'c> {
             highest = highest.max(score);
             let flagged = score >= asked.threshold;
             report.flagged |= flagged;
+            let name = asked.category.as_str().to_owned();
             if flagged || score >= LEAST_REPORTED {
                 report.categories.push(CategoryScore {
-                    name: asked.category.as_str().to_owned(),
+                    name,
                     score,
                     flagged,
                     threshold: Some(asked.threshold),
                     reason: finding.reason.to_owned(),
+                });
+            } else if score > 0.0 {
+                report.low_scores.push(LowScore {
+                    name,
+                    score,
+                    threshold: asked.threshold,
                 });
             }
         }
@@ -112,6 +119,10 @@ impl<'c> Scores<'c> {
         report
             .categories
             .sort_by(|a, b| b.score.total_cmp(&a.score));
+        report
+            .low_scores
+            .sort_by(|a, b| b.score.total_cmp(&a.score));
+        report.settle_low_scores();
         (report, self.failures)
     }
 }
@@ -198,6 +209,28 @@ mod tests {
         assert_eq!(failures, ["the guardrail of jailbreak failed"]);
         assert!(report.flagged);
         assert_eq!(report.score, Some(0.7));
+    }
+
+    #[test]
+    fn the_highest_scores_are_told_also_where_none_of_them_counts() {
+        for (score, listed, low) in [(0.1, 1, 0), (0.0999, 0, 1), (0.000_04, 0, 0), (0.0, 0, 0)] {
+            let report = report(score, 0.5);
+            let (categories, scores) = (report.categories.len(), &report.low_scores);
+            assert_eq!((categories, scores.len()), (listed, low), "{score}");
+            assert!(scores.iter().all(|low| (low.threshold - 0.5).abs() < 1e-9));
+        }
+        // A threshold of 0 flags it.
+        assert_eq!(report(0.01, 0.0).categories.len(), 1);
+        let low = |name: &str| LowScore {
+            name: name.to_owned(),
+            score: 0.05,
+            threshold: 0.5,
+        };
+        let mut many = report(0.7, 0.5);
+        many.low_scores = ["hate", "toxicity", "drugs", "fraud"].map(low).to_vec();
+        many.settle_low_scores();
+        let names: Vec<_> = many.low_scores.iter().map(|low| &*low.name).collect();
+        assert_eq!(names, ["hate", "drugs"]);
     }
 
     #[test]

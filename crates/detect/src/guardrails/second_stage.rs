@@ -47,6 +47,7 @@ impl SecondStage {
         };
         let categories = &mut report.categories;
         categories.sort_by(|one, other| other.score.total_cmp(&one.score));
+        report.settle_low_scores();
         failures
     }
 }

@@ -48,7 +48,7 @@ impl Tagger {
             let mut meanings = tagger.meanings.iter().flatten();
             meanings.any(|(pattern, _)| pattern == name)
         };
-        PatternName::all()
+        PatternName::every()
             .filter(meant)
             .map(|name| {
                 let tagger = tagger.clone();

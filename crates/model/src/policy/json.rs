@@ -2,11 +2,13 @@
 //! comes this way too, so that a file and a store accept the same (CONTRACT 34). What fields must not
 //! say together stands in the module above.
 
-use super::call_limits;
 use super::problem::{PolicyProblem, PolicyProblems};
-use super::words::{AppMode, BlockDetails, OnBackendFailure, ScanRole, StreamInSync, Word};
+use super::words::{
+    AppMode, BlockDetails, Embeddings, OnBackendFailure, ScanRole, StreamInSync, Word,
+};
 use super::{BlockOn, Policy};
-use crate::patterns::{LOCAL_PATTERNS, PATTERN_NAMES};
+use super::{budgets, call_limits};
+use crate::patterns::{LOCAL_PATTERNS, pattern_names};
 use serde_json::{Map, Value};
 
 /// Longest word that a problem quotes: what is longer was not meant as a word.
@@ -54,9 +56,15 @@ fn read(value: &Value) -> Result<Policy, PolicyProblems> {
     };
     let mut policy = policy(&mut fields);
     let limits = fields.ask("limits").map(call_limits::read);
+    let budgets = fields.ask("budgets").map(budgets::read);
     let mut problems = fields.finish();
     match limits {
         Some(Ok(limits)) => policy.limits = limits,
+        Some(Err(found)) => problems.extend(found),
+        None => {}
+    }
+    match budgets {
+        Some(Ok(budgets)) => policy.budgets = budgets,
         Some(Err(found)) => problems.extend(found),
         None => {}
     }
@@ -70,7 +78,7 @@ fn read(value: &Value) -> Result<Policy, PolicyProblems> {
     }
 }
 
-/// Every field but the limits, which are read by themselves.
+/// Every field but the limits and budgets, which are read by themselves.
 fn policy(fields: &mut Fields<'_>) -> Policy {
     let app_mode = fields.word::<AppMode>("app_mode");
     if fields.get("app_mode").is_none() {
@@ -92,6 +100,9 @@ fn policy(fields: &mut Fields<'_>) -> Policy {
     policy.redact_upstream = fields.flag("redact_upstream").unwrap_or(false);
     let block_details = fields.word("block_details");
     policy.block_details = block_details.unwrap_or(BlockDetails::Metadata);
+    let embeddings = fields.word("embeddings");
+    policy.embeddings = embeddings.unwrap_or(Embeddings::Off);
+    policy.check_tool_arguments = fields.flag("check_tool_arguments").unwrap_or(true);
     let patterns = fields.list("local_patterns", local_pattern, |name| name);
     policy.local_patterns = patterns.map(|names| names.into_iter().collect());
     policy
@@ -219,7 +230,7 @@ fn word<T: Word>(value: &Value) -> Result<T, String> {
 }
 
 fn local_pattern(value: &Value) -> Result<&'static str, String> {
-    let elsewhere = PATTERN_NAMES.iter().find(|name| value == **name);
+    let elsewhere = pattern_names().find(|name| value == *name);
     match elsewhere.filter(|name| !LOCAL_PATTERNS.contains(name)) {
         Some(name) => Err(format!(
             "\"{name}\" is found by the backend only; allowed: {}",

@@ -2,14 +2,21 @@
 //! check of it: `monitor check`, start, reload and every store use it. How it is read stands in
 //! `json`; where it comes from is not known here.
 
+mod budgets;
 mod call_limits;
 mod json;
 mod problem;
 mod words;
 
+pub use budgets::{
+    Budget, BudgetLevel, BudgetState, CountedBudgets, MOST_BUDGET_TOKENS, MOST_BUDGETS,
+};
 pub use call_limits::{CallLimits, CallRate};
 pub use problem::{PolicyProblem, PolicyProblems};
-pub use words::{AppMode, BlockDetails, OnBackendFailure, ScanRole, StreamInSync};
+pub use words::{
+    AppMode, BlockDetails, BudgetAction, BudgetPer, BudgetWindow, Embeddings, OnBackendFailure,
+    ScanRole, StreamInSync,
+};
 
 use super::ids::ApplicationId;
 use super::patterns::{LocalPattern, PatternSet};
@@ -29,6 +36,7 @@ const ASYNC_HOLDS_BACK: &str =
 const ASYNC_REPLAYS: &str =
     "replay needs app_mode sync: in async mode streams are delivered as they are";
 const ASYNC_BLOCK_DETAILS: &str = "header needs app_mode sync: in async mode nothing is blocked";
+const ASYNC_EMBEDDINGS: &str = "check needs app_mode sync: in async mode nothing is awaited";
 const HOLDS_BACK_AND_REPLACES: &str = "hold_back cannot be combined with replace_response: one streams the answer, the other waits for its end";
 const HOLDS_BACK_AND_REDACTS: &str =
     "hold_back cannot be combined with redact_upstream: the restored values would end the stream";
@@ -75,6 +83,14 @@ pub struct Policy {
     // Left out where it is the default, so that a program that does not know it reads the policy too.
     #[serde(skip_serializing_if = "is_in_metadata")]
     pub block_details: BlockDetails,
+    /// What happens to the texts of embeddings. Missing: off.
+    // Left out where it is the default, so that a program that does not know it reads the policy too.
+    #[serde(skip_serializing_if = "is_off")]
+    pub embeddings: Embeddings,
+    /// Whether the arguments of tool calls are checked; their names always are. Missing: true.
+    // Left out where it is the default, so that a program that does not know it reads the policy too.
+    #[serde(skip_serializing_if = "is_true")]
+    pub check_tool_arguments: bool,
     /// The patterns of hold_back and redact_upstream; null stands for all that can be found in process.
     #[schema(value_type = Option<Vec<LocalPattern>>, min_items = 1)]
     pub local_patterns: Option<PatternSet>,
@@ -83,6 +99,11 @@ pub struct Policy {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub limits: Option<CallLimits>,
+    /// How much the application and its users may spend. Missing: no bound.
+    // Left out where there is none, so that a program that does not know it reads the policy too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 8)]
+    pub budgets: Vec<Budget>,
 }
 
 /// An application as a configuration lists it.
@@ -131,8 +152,11 @@ impl Policy {
             stream_in_sync: StreamInSync::Off,
             redact_upstream: false,
             block_details: BlockDetails::Metadata,
+            embeddings: Embeddings::Off,
+            check_tool_arguments: true,
             local_patterns: None,
             limits: None,
+            budgets: Vec::new(),
         }
     }
 
@@ -166,13 +190,14 @@ impl Policy {
         }
     }
 
-    fn of_modes(&self) -> [Contradiction; 8] {
+    fn of_modes(&self) -> [Contradiction; 9] {
         let is_async = self.app_mode == AppMode::Async;
         let is_closed = self.on_backend_failure == OnBackendFailure::Closed;
         let is_mute = self.phrase.trim().is_empty();
         let is_long = self.phrase.chars().count() > LONGEST_PHRASE;
         let replaces = is_async && self.replace_response;
         let replays = is_async && self.stream_in_sync == StreamInSync::Replay;
+        let checks_embeddings = is_async && self.embeddings == Embeddings::Check;
         let has_header = is_async && self.block_details == BlockDetails::Header;
         [
             (!is_async && is_mute, "phrase", NO_PHRASE),
@@ -187,6 +212,7 @@ impl Policy {
             (replays, "stream_in_sync", ASYNC_REPLAYS),
             (is_async && is_closed, "on_backend_failure", ASYNC_CLOSED),
             (has_header, "block_details", ASYNC_BLOCK_DETAILS),
+            (checks_embeddings, "embeddings", ASYNC_EMBEDDINGS),
         ]
     }
 
@@ -212,6 +238,14 @@ impl Policy {
 
 fn is_in_metadata(details: &BlockDetails) -> bool {
     *details == BlockDetails::Metadata
+}
+
+fn is_off(embeddings: &Embeddings) -> bool {
+    *embeddings == Embeddings::Off
+}
+
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// Whether it holds, the field it is about, and its text.

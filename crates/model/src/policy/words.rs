@@ -101,3 +101,43 @@ words!(
         Header => "header",
     }
 );
+words!(
+    /// What happens to the texts of embeddings (CONTRACT 46). An embedding has no phrase, so a blocked call is refused.
+    Embeddings {
+        /// They are forwarded unread.
+        Off => "off",
+        /// They are recorded.
+        Record => "record",
+        /// They are recorded, and the call awaits its verdict.
+        Check => "check",
+    }
+);
+words!(
+    /// Whose spending a budget counts together.
+    BudgetPer {
+        /// All calls of the application.
+        Application => "application",
+        /// The calls of each user; those without X-User-Id are one user.
+        User => "user",
+    }
+);
+words!(
+    /// The time after which the spending of a budget begins at zero again (UTC).
+    BudgetWindow {
+        /// A minute of the clock.
+        Minute => "minute",
+        /// A day of the calendar.
+        Day => "day",
+        /// A month of the calendar.
+        Month => "month",
+    }
+);
+words!(
+    /// What calls get once a budget is spent.
+    BudgetAction {
+        /// They go on, with `X-Monitor-Budget: warn` in their answer.
+        Warn => "warn",
+        /// They are refused with 429.
+        Stop => "stop",
+    }
+);

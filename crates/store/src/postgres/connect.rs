@@ -49,8 +49,9 @@ impl Connector {
         open(&self.limited(MIGRATION, MIGRATION_LOCK)).await
     }
 
-    /// A connection that reads or fills a whole database. Its statements take as long as its other end does.
-    pub(super) async fn connect_for_transfer(&self) -> Result<PgConnection, StoreError> {
+    /// A connection without limits of a statement and of the pause after it: to hold a lock of other servers while it
+    /// does nothing, or to read or fill a whole database at the pace of its other end.
+    pub(super) async fn connect_unlimited(&self) -> Result<PgConnection, StoreError> {
         let patient = [("idle_in_transaction_session_timeout", "0")];
         open(&self.limited(UNLIMITED, MIGRATION_LOCK).options(patient)).await
     }

@@ -1,10 +1,11 @@
-//! The store's own maintenance: creates partitions ahead of time and removes what removed applications left
-//! behind. Limits that an operator sets are enforced by `removal::retention`.
+//! The store's own maintenance: creates partitions ahead of time, renews the lease of the lanes, and removes what
+//! removed applications left behind. Limits that an operator sets are enforced by `removal::retention`.
 
 use super::connect::{self, Connector};
 use super::partitions;
 use super::removal::cleanup;
 use super::seq::Day;
+use super::statistics::counter_lanes::CounterLanes;
 use crate::error::StoreError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +26,11 @@ pub(super) struct Maintenance {
 }
 
 impl Maintenance {
-    pub(super) fn start(connector: Connector, days: Arc<watch::Sender<Vec<Day>>>) -> Self {
+    pub(super) fn start(
+        connector: Connector,
+        days: Arc<watch::Sender<Vec<Day>>>,
+        lanes: Arc<CounterLanes>,
+    ) -> Self {
         let (stop, mut stopped) = watch::channel(false);
         let wanted = Arc::new(Notify::new());
         let woken = wanted.clone();
@@ -35,7 +40,7 @@ impl Maintenance {
             let rounds = async {
                 loop {
                     let _ = tokio::time::timeout(INTERVAL, woken.notified()).await;
-                    if let Err(error) = round(&connector, &days, &clearing).await {
+                    if let Err(error) = round(&connector, &days, &lanes, &clearing).await {
                         log::warn!(
                             "the store's maintenance failed, next attempt in {INTERVAL:?}: {error}"
                         );
@@ -84,14 +89,17 @@ impl Maintenance {
 async fn round(
     connector: &Connector,
     days: &watch::Sender<Vec<Day>>,
+    lanes: &CounterLanes,
     cleared: &AtomicU64,
 ) -> Result<(), StoreError> {
     let mut connection = connector.connect_for_maintenance().await?;
+    let leased = lanes.lease(&mut connection).await;
     let created = partitions::create_ahead(&mut connection).await;
     let created = created.map(|created| drop(days.send_replace(created)));
     let mut removed = 0;
     let result = cleanup::clear_removed(&mut connection, &mut removed).await;
     cleared.fetch_add(removed, Ordering::Relaxed);
     connect::close(connection).await;
+    leased?;
     created.and(result)
 }

@@ -3,8 +3,11 @@
 //! one partition per day (`partitions`); lists read them in spans of partitions (`records::list`). A server
 //! caches nothing that `ApplicationStore::settings_changed` does not invalidate.
 
+mod advisory_lock;
 mod attachments;
 mod connect;
+mod gateway_reports;
+mod indexes;
 mod listener;
 mod maintenance;
 mod migrate;
@@ -19,7 +22,6 @@ mod statistics;
 mod store;
 mod transfer;
 mod values;
-mod waiting;
 mod writer;
 
 pub use connect::postgres_options;

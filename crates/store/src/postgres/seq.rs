@@ -2,6 +2,7 @@
 //! that a range of positions is a range of time. They stay below 2^53 until the year 2089, because JSON
 //! readers lose the precision of larger numbers.
 
+use monitor_model::CalendarDate;
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -59,19 +60,7 @@ pub(super) fn now_ms() -> i64 {
 impl fmt::Display for Day {
     /// The suffix of its partitions: year, month, day.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Years that begin in March have their leap day last; 400 of them have 146,097 days.
-        let days = self.0 + 719_468;
-        let of_era = days.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * from_march + 2) / 5 + 1;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
-        let year = days.div_euclid(146_097) * 400 + year_of_era + i64::from(month <= 2);
+        let CalendarDate { year, month, day } = CalendarDate::of_day(self.0);
         write!(f, "{year:04}{month:02}{day:02}")
     }
 }

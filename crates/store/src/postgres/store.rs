@@ -1,15 +1,19 @@
 //! Opening and closing the database.
 
+use super::advisory_lock::{AdvisoryLock, LockKey};
 use super::connect::{self, Connector};
 use super::listener::Listener;
 use super::maintenance::Maintenance;
 use super::pool::{ConnectionPool, with_timeout};
 use super::seq::Day;
+use super::statistics::counter_lanes::{CounterLanes, GIVE_BACK};
 use super::writer::Writer;
-use super::{migrate, partitions};
+use super::{indexes, migrate, partitions};
 use crate::engine::{Migrated, PoolFigures, StoreEngine, StoreFacts};
 use crate::error::StoreError;
 use crate::sql::columns::Columns as _;
+use crate::sql::migrations::SchemaVersion;
+use crate::start_lock::StartLock;
 use async_trait::async_trait;
 use monitor_model::StoreSettings;
 use sqlx::Postgres;
@@ -18,6 +22,7 @@ use sqlx::query::Query;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
 
 /// The server's own version, without what its packager appends.
 const FACTS: &str = "
@@ -29,10 +34,11 @@ const FACTS: &str = "
 const CONNECTIONS: usize = 6;
 const LOOKUPS: usize = 2;
 
+/// How long the end of the process waits for the lanes to be given back.
+const GIVING_BACK: Duration = Duration::from_millis(500);
+
 /// While every connection is at work, the database is not asked again for so long after it completed something.
 const RECENTLY: Duration = Duration::from_secs(1);
-
-const SCHEMA: &str = "SELECT max(version)::bigint FROM schema_version";
 
 /// Everything that the analysis servers store, in one PostgreSQL database.
 pub struct PostgresStore {
@@ -41,6 +47,7 @@ pub struct PostgresStore {
     /// For what a call or a check waits for.
     pub(super) lookups: ConnectionPool,
     pub(super) writer: Writer,
+    lanes: Arc<CounterLanes>,
     pub(super) listener: Listener,
     pub(super) maintenance: Maintenance,
     /// The days that have a partition, as this process last read them.
@@ -63,16 +70,26 @@ impl PostgresStore {
         let mut connection = connector.connect_for_migration().await?;
         let schema = migrate::migrate(&mut connection).await?.to;
         connect::close(connection).await;
+        if let Err(error) = indexes::build_missing(&connector, schema).await {
+            log::warn!(
+                "an index is missing, and pages may be slow; the next start builds it: {error}"
+            );
+        }
         let mut connection = connector.connect_for_maintenance().await?;
         let days = partitions::create_ahead(&mut connection).await?;
+        let lanes = Arc::new(CounterLanes::new());
+        if let Err(error) = lanes.lease(&mut connection).await {
+            log::debug!("no lanes are leased yet; maintenance tries again: {error}");
+        }
         connect::close(connection).await;
         let days = Arc::new(watch::Sender::new(days));
         Ok(Self {
             pool: ConnectionPool::new(connector.clone(), CONNECTIONS),
             lookups: ConnectionPool::new(connector.clone(), LOOKUPS),
-            writer: Writer::start(&connector),
+            writer: Writer::start(&connector, &lanes),
             listener: Listener::start(&connector),
-            maintenance: Maintenance::start(connector.clone(), days.clone()),
+            maintenance: Maintenance::start(connector.clone(), days.clone(), lanes.clone()),
+            lanes,
             days,
             policy_written: watch::Sender::new(()),
             schema,
@@ -86,9 +103,15 @@ impl PostgresStore {
     /// # Errors
     /// The same errors as [`PostgresStore::open`].
     pub async fn migrate(settings: &StoreSettings) -> Result<Migrated, StoreError> {
-        let mut connection = Connector::new(settings).connect_for_migration().await?;
+        let connector = Connector::new(settings);
+        let mut connection = connector.connect_for_migration().await?;
         let migrated = migrate::migrate(&mut connection).await?;
         connect::close(connection).await;
+        if let Err(error) = indexes::build_missing(&connector, migrated.to).await {
+            log::warn!(
+                "the schema is migrated; an index is missing, which the next start builds: {error}"
+            );
+        }
         Ok(migrated)
     }
 
@@ -119,6 +142,13 @@ async fn rows(
     Ok(rows)
 }
 
+/// The version, unless another server has migrated the database to one that this program cannot use.
+fn usable(schema: Option<SchemaVersion>) -> Result<i64, StoreError> {
+    let schema = schema.ok_or(StoreError::Unreadable("version"))?;
+    schema.require_readable(PostgresStore::SCHEMA)?;
+    Ok(schema.version)
+}
+
 #[async_trait]
 impl StoreEngine for PostgresStore {
     fn kind(&self) -> &'static str {
@@ -127,10 +157,9 @@ impl StoreEngine for PostgresStore {
 
     async fn ping(&self) -> Result<i64, StoreError> {
         if let Some(mut pooled) = self.pool.try_acquire().await? {
-            let schema = sqlx::query_scalar(SCHEMA).fetch_one(pooled.connection());
-            let schema: i64 = with_timeout(schema).await?;
+            let schema = with_timeout(migrate::latest(pooled.connection())).await?;
             pooled.release();
-            return Ok(schema);
+            return usable(schema);
         }
         if self.pool.has_completed_within(RECENTLY) {
             return Ok(self.schema);
@@ -138,10 +167,9 @@ impl StoreEngine for PostgresStore {
         // All connections are at work: on long searches, or on a database that no longer answers.
         let _one_at_a_time = self.probing.lock().await;
         let mut connection = self.connector.connect().await?;
-        let schema = sqlx::query_scalar(SCHEMA).fetch_one(&mut connection);
-        let schema = with_timeout(schema).await?;
+        let schema = with_timeout(migrate::latest(&mut connection)).await?;
         connect::close(connection).await;
-        Ok(schema)
+        usable(schema)
     }
 
     fn pool(&self) -> PoolFigures {
@@ -159,10 +187,18 @@ impl StoreEngine for PostgresStore {
         })
     }
 
+    async fn lock_first_start(&self) -> Result<Box<dyn StartLock>, StoreError> {
+        let lock = AdvisoryLock::acquire(&self.connector, LockKey::FirstStart).await?;
+        Ok(Box::new(lock))
+    }
+
     async fn close(&self) {
         self.writer.stop().await;
         self.listener.stop().await;
         self.maintenance.stop().await;
+        // Otherwise the lease ends by itself.
+        let give_back = self.all(sqlx::query(GIVE_BACK).bind(self.lanes.server()));
+        let _ = timeout(GIVING_BACK, give_back).await;
         self.pool.close().await;
         self.lookups.close().await;
     }

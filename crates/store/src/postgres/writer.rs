@@ -7,10 +7,11 @@ use super::records::batch::{self, Inserted};
 use super::records::failure::Failure;
 use super::records::row::RecordRow;
 use super::settings::note_uses;
+use super::statistics::counter_lanes::CounterLanes;
 use crate::error::{StoreError, is_conflict};
 use crate::records::Insertion;
+use crate::settings::token_id::TokenId;
 use crate::sql::reused_id::stored_apart;
-use crate::token_id::TokenId;
 use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,11 +26,8 @@ const BATCH: usize = 256;
 const BATCH_BYTES: i64 = 16 << 20;
 /// The most records that wait for the next transaction; beyond it callers wait for room.
 const QUEUE: usize = 1024;
-/// Writing tasks, and so concurrent batches.
+/// Writing tasks, and so concurrent batches. Each counts in a lane of its own.
 const WRITERS: u8 = 2;
-/// Counters of statistics are split into this many rows (column `lane`), so that writers rarely wait for each
-/// other. Each server picks the lanes of its writers at random.
-const COUNTER_LANES: u8 = 32;
 /// The longest time for one batch, and for a record from the queue to its answer.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(8);
 const RECORD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -60,15 +58,15 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the tasks on the calling runtime.
-    pub(super) fn start(connector: &Connector) -> Self {
+    pub(super) fn start(connector: &Connector, lanes: &Arc<CounterLanes>) -> Self {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let queue = Arc::new(AsyncMutex::new(queue));
         let touches = Arc::new(Mutex::default());
-        let [random, ..] = *Uuid::new_v4().as_bytes();
         let writer = |index: u8| BatchWriter {
             connector: connector.clone(),
             connection: None,
-            lane: i16::from((random % (COUNTER_LANES / WRITERS)) * WRITERS + index),
+            index,
+            lanes: lanes.clone(),
             queue: queue.clone(),
             touches: Arc::clone(&touches),
         };
@@ -137,7 +135,9 @@ fn no_answer(limit: Duration) -> StoreError {
 struct BatchWriter {
     connector: Connector,
     connection: Option<PgConnection>,
-    lane: i16,
+    /// Which of the writers it is.
+    index: u8,
+    lanes: Arc<CounterLanes>,
     queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
     touches: Arc<Mutex<BTreeMap<Uuid, i64>>>,
 }
@@ -238,7 +238,8 @@ impl BatchWriter {
             Some(connection) => connection,
             None => self.connector.connect().await.map_err(Failure::Store)?,
         };
-        let inserted = batch::insert(&mut connection, rows, self.lane);
+        let lane = self.lanes.of_writer(self.index);
+        let inserted = batch::insert(&mut connection, rows, lane);
         match timeout(BATCH_TIMEOUT, inserted).await {
             Ok(inserted) => {
                 self.connection = Some(connection);

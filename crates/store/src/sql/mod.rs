@@ -5,10 +5,14 @@
 pub(crate) mod attachments;
 pub(crate) mod chain;
 pub(crate) mod columns;
+pub(crate) mod costs;
+pub(crate) mod gateway_reports;
 pub(crate) mod migrations;
 pub(crate) mod people;
 pub(crate) mod records;
 pub(crate) mod reused_id;
 pub(crate) mod settings;
+pub(crate) mod sign_in_failures;
+pub(crate) mod spending;
 pub(crate) mod statistics;
 pub(crate) mod transfer;

@@ -1,10 +1,10 @@
 //! Accounts, sign-ins and saved filters from their columns.
 
 use super::columns::Columns;
-use crate::accounts::{Account, AccountId, Role};
 use crate::error::StoreError;
-use crate::saved_filters::{FilterId, SavedFilter, SeenFilter};
-use crate::sign_ins::SignIn;
+use crate::people::accounts::{Account, AccountId, Role};
+use crate::people::saved_filters::{FilterId, SavedFilter, SeenFilter};
+use crate::people::sign_ins::SignIn;
 use monitor_model::ApplicationId;
 
 /// An account, from the columns of `accounts`.

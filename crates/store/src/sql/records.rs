@@ -1,12 +1,15 @@
 //! Records and sessions between domain types and columns.
 
 use super::columns::Columns;
+use crate::costs::{CallCost, SumNames, Usage};
 use crate::error::StoreError;
+use crate::record_filter::ToolFilter;
 use crate::records::{NewRecord, RecordSummary, StoredRecord, ToolCall};
 use crate::sessions::SessionSummary;
-use monitor_model::{AnalysisResponse, ApplicationId, RecordId};
-use serde::Serialize;
+use monitor_model::{Amount, AnalysisResponse, ApplicationId, RecordId};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A record whose nested values are serialized, so that the writer only binds them. The cleaned text and the
@@ -20,6 +23,12 @@ pub(crate) struct EncodedRecord {
     pub(crate) additional_parameters: String,
     pub(crate) answer: String,
     pub(crate) inline_rules: Option<String>,
+    pub(crate) tool_parts: Option<String>,
+    /// What finds the record by these parts, see [`part_keys`].
+    pub(crate) part_keys: Vec<String>,
+    /// The same as JSON.
+    pub(crate) part_keys_json: Option<String>,
+    pub(crate) usage: Option<String>,
 }
 
 impl EncodedRecord {
@@ -27,6 +36,8 @@ impl EncodedRecord {
         let cleaned_text = record.answer.dataclean.cleaned_text.take();
         let entities = std::mem::take(&mut record.answer.dataclean.entities);
         let severity = record.answer.tokens.usage_severity;
+        let part_keys = part_keys(&record);
+        let parts = Some(&record.tool_parts).filter(|parts| !parts.is_empty());
         Ok(Self {
             severity: severity.map(|level| word(&level)).transpose()?,
             types: json(&record.answer.dataclean.types)?,
@@ -34,6 +45,10 @@ impl EncodedRecord {
             additional_parameters: json(&record.additional_parameters)?,
             answer: json(&record.answer)?,
             inline_rules: record.inline_rules.as_ref().map(json).transpose()?,
+            tool_parts: parts.map(json).transpose()?,
+            part_keys_json: keys_json(&part_keys)?,
+            part_keys,
+            usage: record.cost.as_ref().map(usage_column).transpose()?,
             cleaned_text,
             record,
         })
@@ -47,9 +62,67 @@ impl EncodedRecord {
             &self.additional_parameters,
             &self.answer,
         ];
-        let lengths = always.into_iter().chain(self.inline_rules.as_deref());
-        lengths.map(str::len).sum()
+        let optional = [
+            self.inline_rules.as_deref(),
+            self.tool_parts.as_deref(),
+            self.part_keys_json.as_deref(),
+            self.usage.as_deref(),
+            self.model(),
+        ];
+        let optional = optional.into_iter().flatten();
+        always.into_iter().chain(optional).map(str::len).sum()
     }
+
+    /// The model of the call.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.record.cost.as_ref()?.model.as_deref()
+    }
+
+    /// The currency of its cost.
+    pub(crate) fn currency(&self) -> Option<&str> {
+        self.record.cost.as_ref()?.currency.as_deref()
+    }
+
+    /// Its cost in units.
+    pub(crate) fn cost_units(&self) -> Option<i64> {
+        self.record.cost.as_ref()?.units()
+    }
+
+    /// How its cost is known.
+    pub(crate) fn priced(&self) -> Option<&'static str> {
+        Some(self.record.cost.as_ref()?.priced?.as_str())
+    }
+}
+
+/// Begins what stands for a tool among the types of records: no type has it.
+const TOOL_MARK: char = '\u{1f}';
+
+/// What stands for calls and results of tools among the types of records.
+pub(crate) fn tool_key(filter: &ToolFilter) -> String {
+    match filter {
+        ToolFilter::Any => TOOL_MARK.to_string(),
+        // The JSON functions of some versions of SQLite end a text at this character.
+        ToolFilter::Named(name) => format!("{TOOL_MARK}{}", name.replace('\0', "\u{fffd}")),
+    }
+}
+
+/// What finds a record by its parts: the names of their tools, and the types that were found in them.
+fn part_keys(record: &NewRecord) -> Vec<String> {
+    let parts = &record.tool_parts.parts;
+    let mut names: BTreeSet<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    names.extend(record.tool.as_ref().map(|tool| tool.name.as_str()));
+    if names.is_empty() {
+        return Vec::new();
+    }
+    names.insert("");
+    let of_name = |name: &str| tool_key(&ToolFilter::Named(name.to_owned()));
+    let types = parts.iter().flat_map(|part| part.types.iter().cloned());
+    let types: BTreeSet<String> = types.collect();
+    names.into_iter().map(of_name).chain(types).collect()
+}
+
+fn keys_json(keys: &[String]) -> Result<Option<String>, StoreError> {
+    (!keys.is_empty()).then(|| json(&keys)).transpose()
 }
 
 /// What a list shows, from the columns of `records`.
@@ -75,9 +148,44 @@ pub(crate) fn summary(row: &impl Columns) -> Result<RecordSummary, StoreError> {
         failed: row.flag("failed")?,
         incomplete: row.flag("incomplete")?,
         blocked: row.flag("blocked")?,
+        unchecked: row.flag("unchecked")?,
+        cost: call_cost(row)?,
         total_us: row.count("total_us")?,
         bytes: row.count("bytes")?,
     })
+}
+
+/// The column `usage`. Where SQLite counts sums, it reads the names out of it.
+#[derive(Serialize, Deserialize)]
+struct UsageColumn {
+    #[serde(flatten)]
+    usage: Usage,
+    #[serde(flatten)]
+    counted_as: SumNames,
+}
+
+fn usage_column(cost: &CallCost) -> Result<String, StoreError> {
+    json(&UsageColumn {
+        usage: cost.usage,
+        counted_as: cost.counted_as.clone(),
+    })
+}
+
+/// The tokens and the cost of a record's call, if it is the answer of a model.
+fn call_cost(row: &impl Columns) -> Result<Option<CallCost>, StoreError> {
+    let Some(usage) = row.optional_raw("usage")? else {
+        return Ok(None);
+    };
+    let UsageColumn { usage, counted_as } = from_json(usage)?;
+    let amount = row.optional_number("cost")?;
+    Ok(Some(CallCost {
+        model: row.optional_text("model")?,
+        usage,
+        priced: row.optional_raw("priced")?.map(from_word).transpose()?,
+        amount: amount.map(|units| Amount::of_units(units.into())),
+        currency: row.optional_text("currency")?,
+        counted_as,
+    }))
 }
 
 /// The tool call of a record, if it is a part of one.
@@ -95,11 +203,13 @@ pub(crate) fn stored(
     body: &impl Columns,
 ) -> Result<StoredRecord, StoreError> {
     let inline_rules = body.optional_raw("inline_rules")?;
+    let tool_parts = body.optional_raw("tool_parts")?;
     Ok(StoredRecord {
         summary,
         message: body.optional_text("message")?,
         additional_parameters: from_json(body.raw("additional_parameters")?)?,
         inline_rules: inline_rules.map(from_json).transpose()?,
+        tool_parts: tool_parts.map(from_json).transpose()?.unwrap_or_default(),
         answer: answer(body)?,
     })
 }

@@ -147,6 +147,10 @@ impl EncodedRecord {
             entities: self.entities.clone(),
             additional_parameters: self.additional_parameters.clone(),
             inline_rules: self.inline_rules.clone(),
+            tool_parts: self.tool_parts.clone(),
+            part_keys: self.part_keys.clone(),
+            part_keys_json: self.part_keys_json.clone(),
+            usage: self.usage.clone(),
         }))
     }
 }

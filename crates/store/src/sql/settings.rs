@@ -1,11 +1,11 @@
 //! Applications, versions, policies, tokens and audit entries from their columns.
 
 use super::columns::Columns;
-use crate::applications::{Application, ApplicationVersion};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
-use crate::token_id::TokenId;
-use crate::tokens::{Scopes, Token};
+use crate::settings::applications::{Application, ApplicationVersion};
+use crate::settings::audit::AuditEntry;
+use crate::settings::token_id::TokenId;
+use crate::settings::tokens::{Scopes, Token};
 use monitor_model::{ApplicationId, Policy, PolicyProblem, PolicyProblems, StoredPolicy};
 
 /// An application, from the columns of `applications`.

@@ -35,6 +35,7 @@ pub(crate) fn hour(row: &impl Columns) -> Result<HourTraffic, StoreError> {
         flagged_dataclean: row.count("flagged_dataclean")?,
         blocked: row.count("blocked")?,
         failed: row.count("failed")?,
+        unchecked: row.count("unchecked")?,
         tokens: row.count("tokens")?,
         total_us: row.count("total_us")?,
         max_us: row.count("max_us")?,

@@ -2,7 +2,7 @@
 
 use crate::engine::Migrated;
 use crate::error::StoreError;
-use crate::sql::migrations::{Schema, apply_missing};
+use crate::sql::migrations::{Schema, SchemaVersion, apply_missing};
 use async_trait::async_trait;
 use sqlx::{Connection, SqliteConnection};
 
@@ -23,24 +23,55 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0013_streams.sql"),
     include_str!("migrations/0014_attachment_names.sql"),
     include_str!("migrations/0015_exchanges.sql"),
+    include_str!("migrations/0016_embeddings.sql"),
+    include_str!("migrations/0017_tool_parts.sql"),
+    include_str!("migrations/0018_costs.sql"),
+    include_str!("migrations/0019_budgets.sql"),
+    include_str!("migrations/0020_tool_arguments.sql"),
+    include_str!("migrations/0021_fleet.sql"),
+    include_str!("migrations/0022_unchecked.sql"),
+    include_str!("migrations/0023_reviewers.sql"),
+    include_str!("migrations/0024_spent.sql"),
 ];
 
-const VERSIONS: &str =
-    "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT";
+const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
+    version INTEGER NOT NULL, readable_from INTEGER) STRICT";
+/// The table of earlier programs has no such column.
+const HAS_READABLE_FROM: &str =
+    "SELECT count(*) FROM pragma_table_info('schema_version') WHERE name = 'readable_from'";
+const ADD_READABLE_FROM: &str = "ALTER TABLE schema_version ADD COLUMN readable_from INTEGER";
+const LATEST: &str =
+    "SELECT version, readable_from FROM schema_version ORDER BY version DESC LIMIT 1";
+const NOTE: &str = "INSERT INTO schema_version (version, readable_from) VALUES (?1, ?2)";
 
 #[async_trait]
 impl Schema for SqliteConnection {
-    async fn latest_version(&mut self) -> Result<Option<i64>, sqlx::Error> {
+    async fn latest_version(&mut self) -> Result<Option<SchemaVersion>, sqlx::Error> {
         sqlx::raw_sql(VERSIONS).execute(&mut *self).await?;
-        sqlx::query_scalar("SELECT max(version) FROM schema_version")
-            .fetch_one(self)
-            .await
+        let columns: i64 = sqlx::query_scalar(HAS_READABLE_FROM)
+            .fetch_one(&mut *self)
+            .await?;
+        if columns == 0 {
+            sqlx::raw_sql(ADD_READABLE_FROM).execute(&mut *self).await?;
+        }
+        let row = sqlx::query_as::<_, (i64, Option<i64>)>(LATEST)
+            .fetch_optional(self)
+            .await?;
+        Ok(row.map(|(version, readable_from)| SchemaVersion::new(version, readable_from)))
     }
 
-    async fn apply(&mut self, version: i64, sql: &'static str) -> Result<(), sqlx::Error> {
+    async fn apply(
+        &mut self,
+        version: SchemaVersion,
+        sql: &'static str,
+    ) -> Result<(), sqlx::Error> {
         sqlx::raw_sql(sql).execute(&mut *self).await?;
-        let query = sqlx::query("INSERT INTO schema_version (version) VALUES (?1)");
-        query.bind(version).execute(self).await.map(drop)
+        sqlx::query(NOTE)
+            .bind(version.version)
+            .bind(version.readable_from)
+            .execute(self)
+            .await
+            .map(drop)
     }
 }
 

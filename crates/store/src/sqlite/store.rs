@@ -7,6 +7,7 @@ use super::writer::Writer;
 use super::writing_connection::WritingConnection;
 use crate::engine::{Migrated, PoolFigures, StoreEngine, StoreFacts};
 use crate::error::StoreError;
+use crate::start_lock::StartLock;
 use async_trait::async_trait;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
@@ -129,12 +130,24 @@ impl StoreEngine for SqliteStore {
         })
     }
 
+    async fn lock_first_start(&self) -> Result<Box<dyn StartLock>, StoreError> {
+        Ok(Box::new(Unshared))
+    }
+
     async fn close(&self) {
         // The writer last: the connection that closes last copies the log into the file.
         self.readers.close().await;
         self.lookups.close().await;
         self.writer.stop().await;
     }
+}
+
+/// One server has the file.
+struct Unshared;
+
+#[async_trait]
+impl StartLock for Unshared {
+    async fn release(self: Box<Self>) {}
 }
 
 async fn migrated(

@@ -61,6 +61,22 @@ async fn a_newer_schema_is_refused_in_plain_words() {
 }
 
 #[tokio::test]
+async fn a_newer_schema_that_this_version_can_use_is_used() {
+    let world = World::new();
+    world.store().await.close().await;
+    let mut connection = world.connection().await;
+    sqlx::query("INSERT INTO schema_version (version, readable_from) VALUES (99, ?1)")
+        .bind(SqliteStore::SCHEMA)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    let store = world.store().await;
+    assert_eq!(store.facts().await.unwrap().schema, 99);
+    assert_eq!((store.migrated().from, store.migrated().to), (99, 99));
+    store.close().await;
+}
+
+#[tokio::test]
 async fn every_file_of_the_store_is_for_its_owner_only() {
     let world = World::new();
     let store = world.store().await;

@@ -17,7 +17,9 @@ mod table;
 pub use erased::ErasureReplay;
 pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
-pub(crate) use table::{BODY, EXCHANGES_SCHEMA, TOOL};
+pub(crate) use table::{
+    BODY, BUDGETS_SCHEMA, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA, PARTS, TOOL, UNCHECKED,
+};
 pub use table::{Column, ColumnKind, Table};
 
 use crate::attachments::BlobHash;
@@ -87,8 +89,8 @@ pub trait StoreWriter: Send {
     /// [`StoreError`] when the database refuses a row or fails; the same holds for every method here.
     async fn write(&mut self, table: Table, rows: Vec<Row>) -> Result<(), StoreError>;
 
-    /// How many rows of a table are in the database.
-    async fn count(&mut self, table: Table) -> Result<u64, StoreError>;
+    /// How many rows of a table are in the database; None of one that its schema does not have.
+    async fn count(&mut self, table: Table) -> Result<Option<u64>, StoreError>;
 
     /// After the last table, where the schema has no tool calls: removes their parts that name no user, and gives their
     /// number. An erasure finds such a part by its exchange, which the schema does not have either.

@@ -34,6 +34,8 @@ pub enum Table {
     Traffic,
     /// Entity types by hour.
     TrafficTypes,
+    /// What calls cost by day.
+    Costs,
     /// Gateways that gave numbers to their records.
     ChainGateways,
     /// Numbers that arrived.
@@ -54,10 +56,25 @@ pub enum Table {
 
 /// The schema of both engines that introduced tool calls and files that wait.
 pub(crate) const EXCHANGES_SCHEMA: i64 = 15;
+/// The schema of both engines that introduced parts of records.
+pub(crate) const PARTS_SCHEMA: i64 = 17;
+/// The schema of both engines that introduced costs.
+pub(crate) const COSTS_SCHEMA: i64 = 18;
+/// The schema of both engines that introduced budgets.
+pub(crate) const BUDGETS_SCHEMA: i64 = 19;
+/// The schema of both engines that introduced [`UNCHECKED`].
+pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
+
+/// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
+pub(crate) const UNCHECKED: &str = "unchecked";
 
 /// The columns of records that only parts of tool calls have: schemas before [`EXCHANGES_SCHEMA`] lack them.
 pub(crate) const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
-/// The columns of a record that engines keep apart from the others.
+/// The columns of records that only answers of models have: schemas before [`COSTS_SCHEMA`] lack them.
+pub(crate) const COST: [&str; 5] = ["model", "usage", "priced", "cost", "currency"];
+/// The columns that only records with parts have, one of each table: schemas before [`PARTS_SCHEMA`] lack them.
+pub(crate) const PARTS: [&str; 2] = ["part_keys", "tool_parts"];
+/// The columns of a record that engines keep apart from the others, without those of [`PARTS`].
 pub(crate) const BODY: [&str; 6] = [
     "message",
     "cleaned_text",
@@ -106,7 +123,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::State,
         Self::Tombstones,
         Self::Applications,
@@ -122,6 +139,7 @@ impl Table {
         Self::StatisticsTypes,
         Self::Traffic,
         Self::TrafficTypes,
+        Self::Costs,
         Self::ChainGateways,
         Self::ChainRuns,
         Self::ChainCuts,
@@ -150,6 +168,7 @@ impl Table {
             Self::StatisticsTypes => "statistics_types",
             Self::Traffic => "traffic",
             Self::TrafficTypes => "traffic_types",
+            Self::Costs => "costs",
             Self::ChainGateways => "chain_gateways",
             Self::ChainRuns => "chain_runs",
             Self::ChainCuts => "chain_cuts",
@@ -171,6 +190,15 @@ impl Table {
         !matches!(self, Self::State | Self::ChainStubs | Self::RemovedNumbers)
     }
 
+    /// Whether a schema has this table.
+    pub(crate) fn is_in(self, schema: i64) -> bool {
+        match self {
+            Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
+            Self::Costs => schema >= COSTS_SCHEMA,
+            _ => true,
+        }
+    }
+
     /// The columns of a row, in the order of its values.
     pub fn columns(self) -> &'static [Column] {
         match self {
@@ -189,6 +217,7 @@ impl Table {
             Self::StatisticsTypes => STATISTICS_TYPES,
             Self::Traffic => TRAFFIC,
             Self::TrafficTypes => TRAFFIC_TYPES,
+            Self::Costs => COSTS,
             Self::ChainGateways => CHAIN_GATEWAYS,
             Self::ChainRuns => CHAIN_RUNS,
             Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => SPAN,
@@ -196,6 +225,11 @@ impl Table {
             Self::Attachments => ATTACHMENTS,
             Self::WaitingAttachments => WAITING_ATTACHMENTS,
         }
+    }
+
+    /// Whether a schema has this column. Those of records depend on the rows, and writers choose them.
+    pub(crate) fn has(self, column: &str, schema: i64) -> bool {
+        self != Self::Traffic || column != UNCHECKED || schema >= UNCHECKED_SCHEMA
     }
 
     /// The place of a column among [`Table::columns`].
@@ -250,10 +284,15 @@ const STATISTICS_TYPES: &[Column] = columns! {
 };
 const TRAFFIC: &[Column] = columns! {
     Id: "application_id"; Number: "hour" "prompts" "answers" "flagged_guardrails" "flagged_custom_policy"
-    "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us";
+    "flagged_dataclean" "blocked" "failed" "tokens" "total_us" "max_us" "unchecked";
 };
 const TRAFFIC_TYPES: &[Column] = columns! {
     Id: "application_id"; Number: "hour"; Text: "kind"; Number: "finds";
+};
+/// An empty user, model or currency stands for none.
+const COSTS: &[Column] = columns! {
+    Flag: "by_user"; Number: "day"; Id: "application_id"; Text: "user_id" "model"; Word: "currency" "priced"; Number: "calls"
+    "prompt_tokens" "cached_tokens" "cache_write_tokens" "completion_tokens" "reasoning_tokens" "cost_whole" "cost_part";
 };
 const CHAIN_GATEWAYS: &[Column] = columns! {
     Id: "gateway"; Number: "repeats" "latest_ms";
@@ -283,6 +322,8 @@ const RECORDS: &[Column] = columns! {
     Word: "severity" "types"; Flag: "failed" "incomplete" "blocked"; Number: "total_us" "bytes";
     Id: "chain_gateway"; Number: "chain_sequence"; Text: "message" "cleaned_text";
     Word: "entities" "additional_parameters" "answer" "inline_rules"; Text: "tool_name" "tool_call_id";
+    Word: "part_keys" "tool_parts"; Text: "model"; Word: "usage" "priced"; Number: "cost"; Word: "currency";
+    Flag: "unchecked";
 };
 
 #[cfg(test)]

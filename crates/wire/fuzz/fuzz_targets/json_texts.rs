@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use monitor_wire::json::{
-    Chat, Form, ScanRole, answer_literals, answer_text, checked_answer, is_envelope, replace_spans,
+    Request, RequestShape, Form, ScanRole, answer_literals, answer_text, checked_answer, is_envelope, replace_spans,
     replace_text, scan, unescape,
 };
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn check_literals(body: &[u8], literals: &[Range<usize>]) {
 
 fn check_request(body: &[u8], second: Option<&Value>) {
     let Ok(scan) = scan(body) else { return };
-    let chat = Chat::read(body, &scan);
+    let chat = Request::read(&RequestShape::CHAT, body, &scan);
     for roles in ROLES {
         let prompt = chat.prompt(roles).text;
         let literals = chat.prompt_literals(roles);

@@ -1,45 +1,19 @@
 //! Which messages of a body make up a prompt (CONTRACT 3, 42): by their roles, and the last one of the user
 //! only if it says something.
 
-use super::content::{self, Piece};
+use super::call_texts::CallTexts;
+use super::content::{self, MessagePart, Piece, Words};
 use super::form::Form;
 use super::kind::Kind;
+use super::name::is_in_any_case;
+use super::request_shape::Entries;
+use super::scan_role::{ScanRole, Selection};
 use super::view::View;
 use std::ops::ControlFlow;
 
-/// Which messages a recorded prompt is made of (CONTRACT 3, `scan_roles`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScanRole {
-    /// The last message with role `user` that has text; the last one with text when nobody is the user.
-    LastUser,
-    /// Every message with role `user`.
-    AllUser,
-    /// [`Self::LastUser`] and the others of the user since the assistant's last message, read as one.
-    UserTurn,
-    /// Role `system` or its later name `developer`.
-    System,
-    /// Messages of the role `assistant`.
-    Assistant,
-    /// Role `tool` or its earlier name `function`.
-    Tool,
-}
-
-impl ScanRole {
-    /// Roles that together take every message.
-    pub(super) const EVERY: [Self; 4] = [Self::AllUser, Self::System, Self::Assistant, Self::Tool];
-    /// The same, with the user's messages of one turn read as one.
-    pub(super) const EVERY_BY_TURNS: [Self; 5] = [
-        Self::UserTurn,
-        Self::AllUser,
-        Self::System,
-        Self::Assistant,
-        Self::Tool,
-    ];
-}
-
 /// A message of a prompt.
 pub(super) struct ChosenMessage<'a> {
-    pub(super) message: View<'a>,
+    pub(super) words: Words<'a>,
     /// It is read as one with the message before it.
     pub(super) continues: bool,
 }
@@ -51,6 +25,8 @@ pub(super) struct Walked {
     pub(super) has_messages: bool,
     /// One is neither an object nor a string, or nothing can be read of one that may be the last of the user.
     pub(super) has_unreadable: bool,
+    /// There are results of tools.
+    pub(super) has_results: bool,
 }
 
 /// Hands over those of the messages that the roles in question apply to. The user may have said a bare string.
@@ -59,12 +35,19 @@ pub(super) struct Walked {
 /// those that may be taken would be several times as long as a body of tiny messages.
 pub(super) fn each_chosen<'a>(
     messages: View<'a>,
-    wanted: &[ScanRole],
+    selection: Selection<'_>,
     mut take: impl FnMut(ChosenMessage<'a>),
 ) -> Walked {
+    let Selection {
+        entries,
+        roles: wanted,
+        calls,
+    } = selection;
     let by_turns = wanted.contains(&ScanRole::UserTurn);
     let choice = Choice {
+        entries,
         wanted,
+        calls,
         by_turns,
         wants_last_user: by_turns || wanted.contains(&ScanRole::LastUser),
     };
@@ -72,7 +55,7 @@ pub(super) fn each_chosen<'a>(
         return choice.walk(messages, 0, |seen| {
             if seen.always {
                 take(ChosenMessage {
-                    message: seen.message,
+                    words: seen.words,
                     continues: false,
                 });
             }
@@ -85,14 +68,16 @@ pub(super) fn each_chosen<'a>(
 /// Which messages are asked for.
 #[derive(Clone, Copy)]
 struct Choice<'w> {
+    entries: Entries,
     wanted: &'w [ScanRole],
+    calls: CallTexts,
     by_turns: bool,
     wants_last_user: bool,
 }
 
 /// A message on a walk.
 struct Seen<'a> {
-    message: View<'a>,
+    words: Words<'a>,
     roles: Roles,
     /// Taken whatever follows; otherwise only as part of the user's last words.
     always: bool,
@@ -104,7 +89,14 @@ impl Choice<'_> {
     /// Walks the messages from the one at that byte on.
     fn walk<'a>(self, messages: View<'a>, from: usize, mut each: impl FnMut(Seen<'a>)) -> Walked {
         let (mut answers, mut walked) = (0, Walked::default());
-        messages.fold_objects(from, "role", Roles::add, |message, roles: Option<Roles>| {
+        let fold = |roles: &mut Roles, name: &[u8], value: View<'a>| match name {
+            name if is_in_any_case(name, "role") => roles.add(value),
+            name if self.entries == Entries::Items && is_in_any_case(name, "type") => {
+                roles.add_type(value);
+            }
+            _ => {}
+        };
+        messages.fold_objects(from, fold, |message, roles: Option<Roles>| {
             let roles = match (roles, message.kind()) {
                 (Some(roles), _) => roles,
                 (None, Kind::String) => Roles::default(),
@@ -116,12 +108,34 @@ impl Choice<'_> {
             walked.has_messages = true;
             let is_answer = roles.assistant && !roles.may_be_user();
             answers += usize::from(is_answer && self.by_turns && has_answered(message));
-            each(Seen {
-                message,
-                always: self.wanted.iter().any(|role| roles.have(*role)),
-                turn: (self.by_turns && roles.may_be_user()).then_some(answers),
-                roles,
-            });
+            let mut tell = |part: MessagePart, roles: Roles| {
+                each(Seen {
+                    words: Words {
+                        message,
+                        part,
+                        calls: match roles.is_assistant() {
+                            true => self.calls,
+                            false => CallTexts::Whole,
+                        },
+                    },
+                    always: self.wanted.iter().any(|role| roles.have(*role)),
+                    turn: (self.by_turns && roles.may_be_user()).then_some(answers),
+                    roles,
+                });
+            };
+            match self.entries {
+                Entries::Messages | Entries::Items | Entries::Prompts => {
+                    walked.has_results |= roles.tool || roles.output;
+                    tell(MessagePart::Whole, roles);
+                }
+                Entries::Blocks => {
+                    tell(MessagePart::Said, roles);
+                    if content::has_results(message) {
+                        walked.has_results = true;
+                        tell(MessagePart::Results, Roles::TOOL);
+                    }
+                }
+            }
         });
         walked
     }
@@ -136,7 +150,7 @@ struct LastWords<'a> {
     turn: Option<usize>,
     has_user: bool,
     /// The last message that speaks, unless it was taken: it stands in where nobody is the user.
-    stand_in: Option<View<'a>>,
+    stand_in: Option<Words<'a>>,
     walked: Walked,
     /// One that may be the last of the user cannot be read.
     is_unreadable: bool,
@@ -155,7 +169,7 @@ impl<'a> LastWords<'a> {
         let may_be_user = seen.roles.may_be_user();
         self.has_user |= seen.roles.is_user();
         let says = match may_be_user || !self.has_user {
-            true => says(seen.message),
+            true => says(seen.words),
             false => Says::default(),
         };
         // It may be the last one for a server, and takes no other one's place.
@@ -167,12 +181,12 @@ impl<'a> LastWords<'a> {
             self.turn = seen.turn;
             if !goes_on {
                 self.is_unreadable = false;
-                self.from = seen.message.span().start - begin;
+                self.from = seen.words.message.span().start - begin;
             }
         }
         let taken = seen.always || may_be_user && says.text;
-        if says.text && !self.has_user && content::speaks(seen.message) {
-            self.stand_in = (!taken).then_some(seen.message);
+        if says.text && !self.has_user && content::speaks(seen.words) {
+            self.stand_in = (!taken).then_some(seen.words);
         }
     }
 
@@ -193,20 +207,20 @@ impl<'a> LastWords<'a> {
         let begin = messages.span().start;
         let is_taken = |seen: &Seen<'a>| {
             let is_last =
-                || seen.message.span().start - begin >= self.from && says(seen.message).text;
+                || seen.words.message.span().start - begin >= self.from && says(seen.words).text;
             seen.always || seen.roles.may_be_user() && is_last()
         };
         choice.walk(messages, from, |seen| {
             if seen.turn.is_none() && is_taken(&seen) {
                 take(ChosenMessage {
-                    message: seen.message,
+                    words: seen.words,
                     continues: false,
                 });
             }
         });
-        if let Some(message) = self.stand_in.filter(|_| !self.has_user) {
+        if let Some(words) = self.stand_in.filter(|_| !self.has_user) {
             take(ChosenMessage {
-                message,
+                words,
                 continues: false,
             });
         }
@@ -215,7 +229,7 @@ impl<'a> LastWords<'a> {
             choice.walk(messages, from, |seen| {
                 if seen.turn.is_some() && is_taken(&seen) {
                     take(ChosenMessage {
-                        message: seen.message,
+                        words: seen.words,
                         continues: before == seen.turn,
                     });
                     before = seen.turn;
@@ -233,7 +247,12 @@ impl<'a> LastWords<'a> {
 fn has_answered(message: View<'_>) -> bool {
     let mut calls = message.named_in_any_case("tool_calls");
     let mut older = message.named_in_any_case("function_call");
-    content::speaks(message)
+    let words = Words {
+        message,
+        part: MessagePart::Whole,
+        calls: CallTexts::Whole,
+    };
+    content::speaks(words)
         || calls.any(|calls| calls.elements().next().is_some())
         || older.any(|call| call.kind() == Kind::Object)
 }
@@ -249,9 +268,9 @@ struct Says {
     unreadable: bool,
 }
 
-fn says(message: View<'_>) -> Says {
+fn says(words: Words<'_>) -> Says {
     let mut says = Says::default();
-    let _ = content::of_message(message, &mut |piece| {
+    let _ = content::of_message(words, &mut |piece| {
         match piece {
             Piece::Text(text) => says.itself = !text.is_blank(),
             Piece::Aside(text) | Piece::Unknown(text) => says.text |= !text.is_blank(),
@@ -270,8 +289,8 @@ fn says(message: View<'_>) -> Says {
     says
 }
 
-/// The roles a message claims; more than one only with duplicate keys.
-#[derive(Default)]
+/// The roles a message claims; more than one only with duplicate keys, or where an item has a role beside its type.
+#[derive(Clone, Copy, Default)]
 struct Roles {
     user: bool,
     system: bool,
@@ -279,9 +298,44 @@ struct Roles {
     tool: bool,
     /// One that nobody agreed on, such as `customer`: a server may take it for the user's.
     unknown: bool,
+    /// An item calls itself the output of something.
+    output: bool,
 }
 
 impl Roles {
+    /// Of the results of tools in a message of any role.
+    const TOOL: Self = Self {
+        user: false,
+        system: false,
+        assistant: false,
+        tool: true,
+        unknown: false,
+        output: false,
+    };
+
+    /// Who speaks in an item that is no message, by its type.
+    fn add_type(&mut self, kind: View<'_>) {
+        let kind = kind.text();
+        self.output |= kind
+            .as_deref()
+            .is_some_and(|kind| kind.ends_with("_output"));
+        match kind.as_deref() {
+            Some("message") => {}
+            Some("reasoning" | "compaction" | "item_reference") => self.assistant = true,
+            Some("additional_tools") => self.system = true,
+            // The server calls these tools itself, so the item has the result too.
+            Some("mcp_call" | "file_search_call" | "code_interpreter_call") => {
+                (self.assistant, self.tool) = (true, true);
+            }
+            Some("program_output") => self.tool = true,
+            Some(kind) if kind.ends_with("_call_output") => self.tool = true,
+            Some(kind) if kind.ends_with("_call") || kind.ends_with("_request") => {
+                self.assistant = true;
+            }
+            _ => self.unknown = true,
+        }
+    }
+
     fn add(&mut self, role: View<'_>) {
         match role.text().as_deref() {
             Some("user") => self.user = true,
@@ -295,6 +349,11 @@ impl Roles {
     /// Beyond doubt a message of the user.
     fn is_user(&self) -> bool {
         self.user && !(self.system || self.assistant || self.tool || self.unknown)
+    }
+
+    /// Beyond doubt a message of the assistant, perhaps with results of the server's own tools.
+    fn is_assistant(&self) -> bool {
+        self.assistant && !(self.user || self.system || self.unknown)
     }
 
     fn may_be_user(&self) -> bool {

@@ -1,19 +1,44 @@
 //! A look into values that `scan` has already passed: members, elements, texts. It trusts the
 //! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
 
+mod cursor;
+
+#[cfg(test)]
+pub(crate) use cursor::steps;
+
 use super::kind::Kind;
-use super::long_strings;
 use super::name::{is_exactly, is_in_any_case};
-use super::text::{plain_len, unescape};
+use super::scan::notes::Note;
+use super::text::unescape;
 use super::unseen::{is_tag_digit, is_unseen};
+use cursor::Cursor;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// A member of an object: its name as a token with quotes, where that stands, and its value.
+#[derive(Clone, Copy)]
 pub(crate) struct NamedView<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) name: View<'a>,
     pub(crate) value: View<'a>,
+}
+
+/// Members that are kept: most parts have no more.
+const KEPT_MEMBERS: usize = 4;
+
+/// The members of an object, the first of which are stepped over once.
+pub(crate) struct KeptMembers<'a> {
+    first: [Option<NamedView<'a>>; KEPT_MEMBERS],
+    object: View<'a>,
+    /// Where the others begin.
+    behind: usize,
+}
+
+impl<'a> KeptMembers<'a> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = NamedView<'a>> + '_ {
+        let first = self.first.iter().flatten().copied();
+        first.chain(self.object.named_from(self.behind))
+    }
 }
 
 /// The bytes of one checked value, and where they stand.
@@ -23,7 +48,7 @@ pub(crate) struct View<'a> {
     /// The offset of its first byte in the body that the outermost view looks at.
     at: usize,
     /// Those of the body.
-    long_strings: &'a [Range<usize>],
+    notes: &'a [Note],
 }
 
 impl<'a> View<'a> {
@@ -32,16 +57,12 @@ impl<'a> View<'a> {
         Self::of_scanned(body, span, &[])
     }
 
-    /// The same, with the long strings that the scan of the body found.
-    pub(super) fn of_scanned(
-        body: &'a [u8],
-        span: Range<usize>,
-        long_strings: &'a [Range<usize>],
-    ) -> Self {
+    /// The same, with what the scan of the body has noted.
+    pub(crate) fn of_scanned(body: &'a [u8], span: Range<usize>, notes: &'a [Note]) -> Self {
         Self {
             at: span.start,
             bytes: body.get(span).unwrap_or_default(),
-            long_strings,
+            notes,
         }
     }
 
@@ -50,12 +71,12 @@ impl<'a> View<'a> {
         Self {
             at: self.at + span.start,
             bytes: self.bytes.get(span).unwrap_or_default(),
-            long_strings: self.long_strings,
+            notes: self.notes,
         }
     }
 
     /// Where it stands in the body.
-    pub(super) fn span(self) -> Range<usize> {
+    pub(crate) fn span(self) -> Range<usize> {
         self.at..self.at + self.bytes.len()
     }
 
@@ -71,8 +92,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The same without the white space around it.
+    pub(crate) fn trimmed(self) -> Self {
+        let start = self.bytes.len() - self.bytes.trim_ascii_start().len();
+        self.inner(start..self.bytes.trim_ascii_end().len().max(start))
+    }
+
     /// The bytes of a value of any kind.
-    pub(super) fn token(self) -> &'a [u8] {
+    pub(crate) fn token(self) -> &'a [u8] {
         self.bytes
     }
 
@@ -82,7 +109,7 @@ impl<'a> View<'a> {
     }
 
     /// The decoded text of a string, None for any other kind.
-    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         (self.kind() == Kind::String).then(|| unescape(self.bytes))
     }
 
@@ -98,11 +125,31 @@ impl<'a> View<'a> {
         } else {
             self.bytes.len()
         };
-        self.members_from(first).map(move |(key, value)| NamedView {
+        self.named_from(first)
+    }
+
+    fn named_from(self, at: usize) -> impl Iterator<Item = NamedView<'a>> {
+        self.members_from(at).map(move |(key, value)| NamedView {
             key: self.bytes.get(key.clone()).unwrap_or_default(),
             name: self.inner(key),
             value: self.inner(value),
         })
+    }
+
+    /// The members of an object for readers that go over them several times.
+    pub(crate) fn kept_members(self) -> KeptMembers<'a> {
+        let mut first = [None; KEPT_MEMBERS];
+        let mut members = self.members();
+        for (place, member) in first.iter_mut().zip(members.by_ref()) {
+            *place = Some(member);
+        }
+        let last = first[KEPT_MEMBERS - 1];
+        let behind = last.map(|last: NamedView<'a>| last.value.span().end - self.at);
+        KeptMembers {
+            first,
+            object: self,
+            behind: behind.unwrap_or(self.bytes.len()),
+        }
     }
 
     /// Every value whose decoded name is `name`, in order; none for anything but an object.
@@ -113,14 +160,22 @@ impl<'a> View<'a> {
     }
 
     /// Every value that some reader takes for that of `name`, in order; none for anything but an object.
-    pub(super) fn named_in_any_case(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+    pub(crate) fn named_in_any_case(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
         let members = self.members();
         let named = members.filter(move |member| is_in_any_case(member.key, name));
         named.map(|member| member.value)
     }
 
+    /// The same as [`has_misspelled`].
+    pub(crate) fn has_misspelled(self, names: &[&str]) -> bool {
+        self.members().any(|member| {
+            let mut names = names.iter();
+            names.any(|name| is_in_any_case(member.key, name) && !is_exactly(member.key, name))
+        })
+    }
+
     /// Whether a string holds nothing that can be seen; true for any other kind.
-    pub(super) fn is_blank(self) -> bool {
+    pub(crate) fn is_blank(self) -> bool {
         match self.bytes {
             // Most texts begin with something that can be seen.
             [b'"', first, ..] if !matches!(first, b'"' | b'\\' | b' ') && first.is_ascii() => false,
@@ -146,13 +201,18 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The strings inside a value of any depth in their order, or the string that it is; names of members are none.
+    pub(crate) fn strings(self) -> impl Iterator<Item = View<'a>> {
+        let mut cursor = Cursor { view: self, at: 0 };
+        std::iter::from_fn(move || cursor.next_string().map(|span| self.inner(span)))
+    }
+
     /// Walks an array once, from its beginning (0) or the element at the byte `from` on, and hands over each object
-    /// with what `fold` made of its members `name` in any case, and other elements with nothing.
+    /// with what `fold` made of its members, given by their names as tokens, and other elements with nothing.
     pub(super) fn fold_objects<F: Default>(
         self,
         from: usize,
-        name: &str,
-        fold: impl Fn(&mut F, View<'a>),
+        fold: impl Fn(&mut F, &[u8], View<'a>),
         mut each: impl FnMut(View<'a>, Option<F>),
     ) {
         let Elements { mut cursor, .. } = self.elements();
@@ -172,9 +232,7 @@ impl<'a> View<'a> {
             let mut members = self.members_from(start + 1);
             for (key, value) in members.by_ref() {
                 let token = self.bytes.get(key).unwrap_or_default();
-                if is_in_any_case(token, name) {
-                    fold(&mut folded, self.inner(value));
-                }
+                fold(&mut folded, token, self.inner(value));
             }
             // The walk ends at the closing brace.
             cursor.at = members.0.at.saturating_add(1).min(self.bytes.len());
@@ -185,10 +243,7 @@ impl<'a> View<'a> {
 
 /// Whether some reader takes a member of this checked object for one of the names, and another reader does not.
 pub(crate) fn has_misspelled(object: &[u8], names: &[&str]) -> bool {
-    View::new(object, 0..object.len()).members().any(|member| {
-        let mut names = names.iter();
-        names.any(|name| is_in_any_case(member.key, name) && !is_exactly(member.key, name))
-    })
+    View::new(object, 0..object.len()).has_misspelled(names)
 }
 
 /// Iterates over an object's members, see [`View::members_from`].
@@ -222,85 +277,6 @@ impl<'a> Iterator for Elements<'a> {
         self.cursor.skip_separators();
         let span = self.cursor.skip_value();
         (!span.is_empty()).then(|| self.array.inner(span))
-    }
-}
-
-struct Cursor<'a> {
-    view: View<'a>,
-    at: usize,
-}
-
-impl Cursor<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.view.bytes.get(self.at).copied()
-    }
-
-    fn skip_separators(&mut self) {
-        while let Some(b' ' | b'\n' | b'\t' | b'\r' | b',' | b':') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    /// Steps over the value that begins here; an empty span where none does.
-    fn skip_value(&mut self) -> Range<usize> {
-        let start = self.at;
-        match self.peek() {
-            Some(b'"') => self.skip_string(),
-            Some(b'{' | b'[') => self.skip_container(),
-            _ => self.skip_scalar(),
-        }
-        start..self.at
-    }
-
-    fn skip_scalar(&mut self) {
-        while let Some(b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn skip_container(&mut self) {
-        let mut depth = 0usize;
-        while let Some(byte) = self.peek() {
-            match byte {
-                b'"' => {
-                    self.skip_string();
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
-                return;
-            }
-        }
-    }
-
-    fn skip_string(&mut self) {
-        let View {
-            bytes,
-            at,
-            long_strings,
-        } = self.view;
-        if let Some(end) = long_strings::end_of(long_strings, at + self.at) {
-            self.at = (end - at).min(bytes.len());
-            return;
-        }
-        self.at += 1;
-        while let Some(rest) = bytes.get(self.at..) {
-            let plain = plain_len(rest);
-            match rest.get(plain) {
-                Some(b'"') => {
-                    self.at += plain + 1;
-                    return;
-                }
-                Some(b'\\') => self.at += plain + 2,
-                Some(_) => self.at += plain + 1,
-                None => break,
-            }
-        }
-        self.at = bytes.len();
     }
 }
 

@@ -2,13 +2,14 @@
 //! same for whole answers, in the same order: content, else refusal, else tool calls. It never delays the
 //! stream: events that it cannot read are counted.
 
+mod calls;
+
 use super::choice_text::{Budget, ChoiceText, short};
-use super::delta::{
-    Choice, Chunk, Delta, Function, Part, ToolCall, Usage, index, text, text_of_parts, value,
-};
+use super::delta::{Choice, Chunk, Delta, Part, Usage, index, text, text_of_parts, value};
 use super::line::has_event_in_line;
-use super::stream_texts::{CheckedText, Members, OUTSIDE, StreamTexts};
-use crate::json::{JoinedText, content_literals};
+use super::stream_texts::{CheckedText, Members, OUTSIDE, StreamTexts, TextsRead};
+use crate::json::{CallTexts, ChoiceForm, JoinedText, content_literals};
+use calls::CheckedCalls;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -23,8 +24,12 @@ pub struct Accumulator {
     done: bool,
     error_seen: bool,
     skipped: u64,
+    form: ChoiceForm,
+    calls: CallTexts,
     /// Present where all texts are wanted, for a check.
     stream_texts: Option<Box<StreamTexts>>,
+    /// Present with them: the calls of tools for the record, whose texts the check joins with others.
+    checked_calls: Option<Box<CheckedCalls>>,
 }
 
 /// The members of a chunk, a choice and its delta that are read here.
@@ -35,6 +40,10 @@ const OF_CHUNK: Members = Members {
 const OF_CHOICE: Members = Members {
     of: "choice",
     known: &["index", "delta", "finish_reason"],
+};
+const OF_TEXT_CHOICE: Members = Members {
+    of: "choice",
+    known: &["index", "text", "finish_reason"],
 };
 const OF_DELTA: Members = Members {
     of: "delta",
@@ -53,7 +62,10 @@ impl Accumulator {
             done: false,
             error_seen: false,
             skipped: 0,
+            form: ChoiceForm::default(),
+            calls: CallTexts::default(),
             stream_texts: None,
+            checked_calls: None,
         }
     }
 
@@ -61,14 +73,30 @@ impl Accumulator {
     pub fn of_every_text(max_text_bytes: usize) -> Self {
         Self {
             stream_texts: Some(Box::default()),
+            checked_calls: Some(Box::new(CheckedCalls::new(max_text_bytes))),
             ..Self::new(max_text_bytes)
         }
+    }
+
+    /// Reads choices of this form, instead of those of chat completions.
+    pub fn of_choices(self, form: ChoiceForm) -> Self {
+        Self { form, ..self }
+    }
+
+    /// Reads these texts of calls of tools, instead of all.
+    pub fn with_calls(self, calls: CallTexts) -> Self {
+        Self { calls, ..self }
     }
 
     /// Takes the data of one event.
     pub fn push(&mut self, data: &[u8]) {
         if data.trim_ascii() == b"[DONE]" {
             self.done = true;
+            return;
+        }
+        // Most clients stop at the end, and others read on.
+        if self.done && self.stream_texts.is_some() {
+            self.skipped += 1;
             return;
         }
         // A client decodes bytes that are no UTF-8 the same way.
@@ -103,7 +131,8 @@ impl Accumulator {
 
     /// The text of all choices in the order of their index, joined by line feeds.
     pub fn text(&self) -> String {
-        let texts: Vec<String> = self.choices.values().map(ChoiceText::text).collect();
+        let choices = self.choices.values();
+        let texts: Vec<String> = choices.map(|choice| choice.text(self.calls)).collect();
         let texts: Vec<&str> = texts
             .iter()
             .map(String::as_str)
@@ -146,12 +175,16 @@ impl Accumulator {
 
     /// Bytes that are kept.
     pub fn kept(&self) -> usize {
-        self.budget.kept()
+        let calls = self.checked_calls.as_ref();
+        self.budget.kept() + calls.map_or(0, |calls| calls.budget.kept())
     }
 
     /// Nothing more is kept; what comes is left out and marked.
     pub fn close(&mut self) {
         self.budget.close();
+        if let Some(calls) = &mut self.checked_calls {
+            calls.budget.close();
+        }
     }
 
     /// Whether text was left out because of the bound.
@@ -169,33 +202,56 @@ impl Accumulator {
             return;
         };
         let index = self.index(choice.index, place);
-        self.other_members(index, part.map_or("", RawValue::get), &OF_CHOICE);
+        let members = match self.form {
+            ChoiceForm::Message => &OF_CHOICE,
+            ChoiceForm::Text => &OF_TEXT_CHOICE,
+        };
+        self.other_members(index, part.map_or("", RawValue::get), members);
+        let had_ended = self.choices.get(&index).is_some_and(ChoiceText::has_ended);
         if let Some(reason) = text(choice.finish_reason)
             && let Some(choice) = self.budget.entry(&mut self.choices, index)
         {
             self.budget.keep_reason(choice, &reason);
         }
+        match self.form {
+            ChoiceForm::Message => self.delta(index, &choice, had_ended),
+            ChoiceForm::Text => self.completion(index, choice.text, had_ended),
+        }
+    }
+
+    fn completion(&mut self, index: u64, text: Part<'_>, had_ended: bool) {
+        self.append(index, text, had_ended, |choice| &mut choice.content);
+        if let Some(texts) = self.stream_texts.as_mut().filter(|_| text.is_some()) {
+            texts.set_delta();
+        }
+    }
+
+    fn delta(&mut self, index: u64, choice: &Choice<'_>, had_ended: bool) {
         let Some(delta) = self.read::<Delta<'_>>(choice.delta) else {
             return;
         };
         let json = choice.delta.map_or("", RawValue::get);
         self.other_members(index, json, &OF_DELTA);
-        self.append(index, delta.content, |choice| &mut choice.content);
-        self.append(index, delta.refusal, |choice| &mut choice.refusal);
+        self.append(index, delta.content, had_ended, |choice| {
+            &mut choice.content
+        });
+        self.append(index, delta.refusal, had_ended, |choice| {
+            &mut choice.refusal
+        });
         if let Some(texts) = &mut self.stream_texts {
-            // Its tool calls are among the other texts.
             texts.set_delta();
-            return;
         }
-        for (place, call) in (0..).zip(self.list(delta.tool_calls)) {
-            self.tool_call(index, place, call);
-        }
+        self.calls(index, &delta);
     }
 
     /// Takes the texts of an object that are not read elsewhere, where they are wanted.
     fn other_members(&mut self, choice: u64, object: &str, members: &Members) {
         if let Some(texts) = &mut self.stream_texts {
-            let is_read = texts.push(choice, object, members, &mut self.budget);
+            let mut read = TextsRead {
+                calls: self.calls,
+                budget: &mut self.budget,
+            };
+            let is_read = texts.push(choice, object, members, &mut read);
             self.skipped += u64::from(!is_read);
         }
     }
@@ -204,6 +260,7 @@ impl Accumulator {
         &mut self,
         choice: u64,
         part: Part<'_>,
+        had_ended: bool,
         field: fn(&mut ChoiceText) -> &mut JoinedText,
     ) {
         if self.stream_texts.is_some() && part.is_some_and(is_unreadable) {
@@ -216,33 +273,16 @@ impl Accumulator {
             return;
         };
         let words = field(choice);
+        if had_ended && self.stream_texts.is_some() && !words.text.is_empty() {
+            // Behind its end a text goes on for some clients, and for others it does not.
+            let start = words.text.len();
+            self.budget.append(&mut words.text, "\n");
+            words.add_breaks(start, &[0]);
+        }
         let start = words.text.len();
         self.budget.append(&mut words.text, &piece.text);
         if self.stream_texts.is_some() {
             words.add_breaks(start, &piece.breaks);
-        }
-    }
-
-    fn tool_call(&mut self, choice: u64, place: u64, call: Part<'_>) {
-        let Some(call) = self.read::<ToolCall<'_>>(call) else {
-            return;
-        };
-        let Some(function) = self.read::<Function<'_>>(call.function) else {
-            return;
-        };
-        let index = self.index(call.index, place);
-        let Some(choice) = self.budget.entry(&mut self.choices, choice) else {
-            return;
-        };
-        let Some(called) = self.budget.entry(&mut choice.tools, index) else {
-            return;
-        };
-        // Some upstreams repeat the whole name in every delta.
-        if let Some(name) = text(function.name).filter(|name| *name != called.name) {
-            self.budget.append(&mut called.name, &name);
-        }
-        if let Some(arguments) = text(function.arguments) {
-            self.budget.append(&mut called.arguments, &arguments);
         }
     }
 

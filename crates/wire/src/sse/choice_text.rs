@@ -1,6 +1,6 @@
 //! The text of each choice of a stream so far, within a limit of memory.
 
-use crate::json::{JoinedText, arguments_text};
+use crate::json::{CallTexts, JoinedText, arguments_text};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -9,37 +9,48 @@ const ALLOCATION_BYTES: usize = 32;
 
 /// What an entry of a map or a list costs of the bound besides its text, so that a million empty choices are bounded
 /// too: both may be half empty.
-pub(super) const fn entry_bytes<T>() -> usize {
+pub(crate) const fn entry_bytes<T>() -> usize {
     2 * (size_of::<u64>() + size_of::<T>()) + ALLOCATION_BYTES
 }
 
 /// What one choice has said.
 #[derive(Default)]
-pub(super) struct ChoiceText {
-    pub(super) content: JoinedText,
-    pub(super) refusal: JoinedText,
-    pub(super) tools: BTreeMap<u64, ToolCallText>,
-    pub(super) finish_reason: Option<Cow<'static, str>>,
+pub(crate) struct ChoiceText {
+    pub(crate) content: JoinedText,
+    pub(crate) refusal: JoinedText,
+    pub(crate) tools: BTreeMap<u64, ToolCallText>,
+    pub(crate) finish_reason: Option<Cow<'static, str>>,
 }
 
 /// One tool call.
 #[derive(Default)]
-pub(super) struct ToolCallText {
-    pub(super) name: String,
-    pub(super) arguments: String,
+pub(crate) struct ToolCallText {
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+    pub(crate) id: Option<Box<str>>,
 }
 
 impl ChoiceText {
-    /// Content, else refusal, else the tool calls' names and arguments.
-    pub(super) fn text(&self) -> String {
+    /// Whether the model has said why it ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        let reason = self.finish_reason.as_deref();
+        reason.is_some_and(|reason| !reason.is_empty())
+    }
+
+    /// Content, else refusal, else these texts of the tool calls.
+    pub(crate) fn text(&self, calls: CallTexts) -> String {
         for text in [&self.content.text, &self.refusal.text] {
             if !text.is_empty() {
                 return text.clone();
             }
         }
-        let calls = self.tools.values();
-        let calls = calls.flat_map(|call| [(&*call.name).into(), arguments_text(&call.arguments)]);
-        calls.collect::<Vec<Cow<'_, str>>>().join("\n")
+        let has_arguments = calls.have_arguments();
+        let texts = self.tools.values().flat_map(|call| {
+            let arguments = has_arguments.then(|| arguments_text(&call.arguments));
+            [Some(Cow::from(&*call.name)), arguments]
+        });
+        let texts: Vec<Cow<'_, str>> = texts.flatten().collect();
+        texts.join("\n")
     }
 }
 
@@ -53,19 +64,19 @@ const REASONS: [&str; 5] = [
 ];
 
 /// Names and reasons are short words; what is longer is cut.
-pub(super) fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     text[..text.floor_char_boundary(256)].to_owned()
 }
 
 /// How many bytes may still be kept.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     bytes: usize,
     left: usize,
     truncated: bool,
 }
 
 impl Budget {
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         Self {
             bytes,
             left: bytes,
@@ -74,22 +85,22 @@ impl Budget {
     }
 
     /// How many are kept.
-    pub(super) fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.bytes - self.left
     }
 
     /// Nothing more may be kept.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.bytes = self.kept();
         self.left = 0;
     }
 
     /// Whether something was left out.
-    pub(super) fn is_exceeded(&self) -> bool {
+    pub(crate) fn is_exceeded(&self) -> bool {
         self.truncated
     }
 
-    pub(super) fn append(&mut self, to: &mut String, piece: &str) {
+    pub(crate) fn append(&mut self, to: &mut String, piece: &str) {
         let kept = &piece[..piece.floor_char_boundary(self.left)];
         to.push_str(kept);
         self.left -= kept.len();
@@ -101,7 +112,7 @@ impl Budget {
     }
 
     /// Takes the cost of an entry or of a short word; false where nothing is left.
-    pub(super) fn charge(&mut self, bytes: usize) -> bool {
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes) {
             Some(left) => self.left = left,
             None => self.truncated = true,
@@ -110,7 +121,7 @@ impl Budget {
     }
 
     /// Keeps why a choice ended. A reason that everybody gives costs nothing, so that one is kept behind the bound too.
-    pub(super) fn keep_reason(&mut self, choice: &mut ChoiceText, reason: &str) {
+    pub(crate) fn keep_reason(&mut self, choice: &mut ChoiceText, reason: &str) {
         if let Some(usual) = REASONS.into_iter().find(|usual| *usual == reason) {
             choice.finish_reason = Some(usual.into());
             return;
@@ -125,7 +136,7 @@ impl Budget {
         }
     }
 
-    pub(super) fn entry<'m, T: Default>(
+    pub(crate) fn entry<'m, T: Default>(
         &mut self,
         map: &'m mut BTreeMap<u64, T>,
         index: u64,

@@ -4,15 +4,15 @@ use super::line::{BOM, Line};
 use std::ops::Range;
 
 /// The `data` lines of one raw frame joined by line feeds.
-pub(super) fn data(frame: &[u8]) -> Vec<u8> {
+pub(crate) fn data(frame: &[u8]) -> Vec<u8> {
     Data::of(frame).joined
 }
 
 /// The `data` lines of a frame joined by line feeds, and where each stood.
-pub(super) struct Data {
-    pub(super) joined: Vec<u8>,
+pub(crate) struct Data {
+    pub(crate) joined: Vec<u8>,
     /// Some clients may find data in a line that is none.
-    pub(super) has_doubtful_lines: bool,
+    pub(crate) has_doubtful_lines: bool,
     /// Where a line begins in `joined` and in the frame.
     lines: Vec<(usize, usize)>,
     /// Lines that were looked at for places.
@@ -21,7 +21,7 @@ pub(super) struct Data {
 }
 
 impl Data {
-    pub(super) fn of(frame: &[u8]) -> Self {
+    pub(crate) fn of(frame: &[u8]) -> Self {
         let (mut joined, mut lines) = (Vec::with_capacity(frame.len()), Vec::new());
         let mut has_doubtful_lines = false;
         let mut at = if frame.starts_with(BOM) { BOM.len() } else { 0 };
@@ -49,7 +49,7 @@ impl Data {
     }
 
     /// The place in the frame of a string or a number of the event. Neither goes over a line's end.
-    pub(super) fn span(&self, json: &str) -> Option<Range<usize>> {
+    pub(crate) fn span(&self, json: &str) -> Option<Range<usize>> {
         let start = (json.as_ptr() as usize).checked_sub(self.joined.as_ptr() as usize)?;
         let (joined, raw) = self.line_of(start)?;
         let start = start - joined + raw;

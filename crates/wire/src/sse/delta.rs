@@ -2,6 +2,7 @@
 //! may be missing, null or of an odd type without costing the others. Not a check of the format.
 
 use crate::json::{content_literals, index_of};
+use monitor_model::CallTokens;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
@@ -48,10 +49,28 @@ pub(super) struct Choice<'a> {
     /// The whole message, as outside a stream. Some servers send it in one.
     #[serde(borrow)]
     pub(super) message: Part<'a>,
+    /// The text of a completion, which a chat completion has under `delta`.
+    #[serde(borrow)]
+    pub(super) text: Part<'a>,
 }
 
 impl KnownNames for Choice<'_> {
     const NAMES: &'static [&'static str] = &["index", "delta", "finish_reason", "message"];
+}
+
+/// One element of `choices` of a completion.
+#[derive(Deserialize)]
+pub(super) struct TextChoice<'a> {
+    #[serde(borrow)]
+    pub(super) index: Part<'a>,
+    #[serde(borrow)]
+    pub(super) text: Part<'a>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Part<'a>,
+}
+
+impl KnownNames for TextChoice<'_> {
+    const NAMES: &'static [&'static str] = &["index", "text", "finish_reason"];
 }
 
 /// The part of `choices[].delta` that carries text.
@@ -120,6 +139,9 @@ pub struct Usage {
     /// What the tokens of the request were.
     #[serde(default, deserialize_with = "details")]
     pub prompt_tokens_details: PromptTokensDetails,
+    /// What the tokens of the answer were.
+    #[serde(default, deserialize_with = "details")]
+    pub completion_tokens_details: CompletionTokensDetails,
 }
 
 /// Parts of the tokens of a request.
@@ -127,10 +149,50 @@ pub struct Usage {
 pub struct PromptTokensDetails {
     /// Tokens that the model server had in its cache.
     pub cached_tokens: Option<u64>,
+    /// Tokens that it put into its cache.
+    #[serde(alias = "cache_write_tokens")]
+    pub cache_creation_tokens: Option<u64>,
+}
+
+/// Parts of the tokens of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct CompletionTokensDetails {
+    /// Tokens of the model's reasoning.
+    #[serde(alias = "thinking_tokens")]
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// The tokens of the request alone.
+    #[must_use]
+    pub fn of_prompt(self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens,
+            prompt_tokens_details: self.prompt_tokens_details,
+            ..Self::default()
+        }
+    }
+
+    /// The tokens as records have them.
+    pub fn tokens(self) -> CallTokens {
+        CallTokens {
+            prompt_tokens: self.prompt_tokens,
+            cached_tokens: self.prompt_tokens_details.cached_tokens,
+            cache_write_tokens: self.prompt_tokens_details.cache_creation_tokens,
+            completion_tokens: self.completion_tokens,
+            reasoning_tokens: self.completion_tokens_details.reasoning_tokens,
+            total_tokens: self.total_tokens,
+        }
+        .bounded()
+    }
 }
 
 /// Details of another shape count as none: the tokens beside them stay readable.
-fn details<'de, D: Deserializer<'de>>(source: D) -> Result<PromptTokensDetails, D::Error> {
+pub(crate) fn details<'de, T, D>(source: D) -> Result<T, D::Error>
+where
+    T: DeserializeOwned + Default,
+    D: Deserializer<'de>,
+{
     let raw = Option::<Box<RawValue>>::deserialize(source)?;
     let known = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
     Ok(known.unwrap_or_default())

@@ -11,7 +11,7 @@ use crate::json::scan;
 use memchr::memmem;
 
 /// A byte order mark, which may stand before the first line.
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What a line without its end is.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,10 +42,27 @@ pub fn has_doubtful_lines(stream: &[u8]) -> bool {
 }
 
 /// Whether a client that parses each line by itself reads another event in this data of several lines.
-pub(super) fn has_event_in_line(data: &[u8]) -> bool {
+pub(crate) fn has_event_in_line(data: &[u8]) -> bool {
     let mut lines = data.split(|byte| *byte == b'\n');
     let is_object = |line: &[u8]| line.trim_ascii().starts_with(b"{") && scan(line).is_ok();
     memchr::memchr(b'\n', data).is_some() && lines.any(is_object)
+}
+
+/// The name of the event in a raw frame: its last `event` field. Empty where it has none, or the default one.
+pub fn event_name(frame: &[u8]) -> &[u8] {
+    let frame = frame.strip_prefix(BOM).unwrap_or(frame);
+    let mut lines = frame.rsplit(|byte| matches!(byte, b'\n' | b'\r'));
+    let name = lines.find_map(|line| field(line, b"event"));
+    let name = name.unwrap_or_default();
+    usual(name.strip_prefix(b" ").unwrap_or(name))
+}
+
+/// The name of an event, empty for the default one.
+pub(crate) fn usual(name: &[u8]) -> &[u8] {
+    match name {
+        b"message" => b"",
+        name => name,
+    }
 }
 
 /// The value of a line of this field, with the blank before it.
@@ -79,7 +96,7 @@ fn is_line_break(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, has_doubtful_lines, has_event_in_line};
+    use super::{Line, event_name, has_doubtful_lines, has_event_in_line};
 
     #[test]
     fn a_line_is_data_or_empty_to_every_client_or_doubtful() {
@@ -149,6 +166,20 @@ mod tests {
                 expected,
                 "{stream:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_last_name_of_an_event_holds_and_the_default_one_is_none() {
+        for (frame, name) in [
+            ("data: a\n\n", ""),
+            ("event: message\ndata: a\n\n", ""),
+            ("event\ndata: a\n\n", ""),
+            ("event:ping\r\ndata: a\r\n\r\n", "ping"),
+            ("\u{feff}event: a\ndata: a\nevent: ping\n\n", "ping"),
+            ("event:  ping\n\n", " ping"),
+        ] {
+            assert_eq!(event_name(frame.as_bytes()), name.as_bytes(), "{frame:?}");
         }
     }
 

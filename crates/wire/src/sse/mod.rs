@@ -6,6 +6,7 @@
 
 mod accumulate;
 mod choice_text;
+pub mod completion_pieces;
 mod data;
 mod delta;
 mod frame_boundary;
@@ -19,10 +20,15 @@ mod template;
 pub mod writer;
 
 pub use accumulate::Accumulator;
-pub use delta::Usage;
+pub(crate) use choice_text::{Budget, entry_bytes, short};
+pub(crate) use data::Data;
+pub(crate) use delta::details;
+pub use delta::{CompletionTokensDetails, PromptTokensDetails, Usage};
 pub use frame_boundary::FrameBoundary;
 pub use frames::{Frame, Frames};
-pub use line::has_doubtful_lines;
+pub(crate) use line::BOM;
+pub(crate) use line::has_event_in_line;
+pub use line::{event_name, has_doubtful_lines};
 pub use parser::{Event, Parser};
 pub use replay::{NotReplayed, replay};
 pub use stream_texts::CheckedText;

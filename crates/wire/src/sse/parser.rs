@@ -2,6 +2,7 @@
 //! "Server-sent events": LF, CR and CRLF in any mix, comments, several data lines, a BOM at the
 //! start. Not a decoder: data stays bytes, `id` and `retry` mean nothing to a record.
 
+use super::line::usual;
 use memchr::{memchr, memchr2};
 
 /// One event of a stream, with the bytes of its data.
@@ -10,6 +11,13 @@ pub struct Event<'a> {
     pub data: &'a [u8],
     /// The last `event` field; None when absent or empty.
     pub name: Option<&'a [u8]>,
+}
+
+impl Event<'_> {
+    /// Its name, empty for the default one.
+    pub fn usual_name(&self) -> &[u8] {
+        usual(self.name.unwrap_or_default())
+    }
 }
 
 /// The parser of one stream.

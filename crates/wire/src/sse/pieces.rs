@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The most pieces, and the most choices, of one frame. One with more is unreadable, so that a frame of nothing but tiny
 /// pieces takes a few times its bytes.
-const MOST_PIECES: usize = 16_384;
+pub(super) const MOST_PIECES: usize = 16_384;
 
 /// What a frame is.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +33,58 @@ pub struct Said {
     pub pieces: Vec<Piece>,
     /// Every choice the event names.
     pub choices: Vec<Named>,
+    /// The choice is a call of a tool, which its client makes once it has ended.
+    pub begins_call: Option<u64>,
+    /// The answer begins here, perhaps once more.
+    pub begins_answer: bool,
+    /// The items or blocks whose kind the event tells.
+    pub kinds: Vec<PlaceKind>,
+    /// Where the text of the choices stands: clients read one of them, or both.
+    pub members: TextMembers,
+}
+
+/// The members of choices that have text in an event, or in those of a stream so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextMembers {
+    /// `delta`, the member of an event.
+    pub delta: bool,
+    /// `message`, the member of an answer that is no stream.
+    pub message: bool,
+}
+
+/// What an item or a block of an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceKind {
+    /// Its index in the answer.
+    pub choice: u64,
+    /// Whether it says words of the model, so that it is no reasoning and no call.
+    pub says_words: bool,
+    /// It begins here.
+    pub begins: bool,
+}
+
+/// Which words a piece is where clients join those of all items or blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The part of the item that they belong to.
+    pub part: u64,
+    /// What says them.
+    pub by: WordsBy,
+}
+
+/// What says words: they come bit by bit, and several events say the whole of them again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WordsBy {
+    /// The text grows from event to event.
+    Delta,
+    /// The end of a text.
+    Text,
+    /// The end of a part.
+    Part,
+    /// The end of an item.
+    Item,
+    /// The whole response.
+    Response,
 }
 
 /// A choice that an event names.
@@ -57,6 +109,12 @@ pub struct Piece {
     pub text: String,
     /// That text is a part of JSON again: the arguments of a call.
     pub is_arguments: bool,
+    /// It belongs to the arguments of a call of a tool, in whichever form.
+    pub in_arguments: bool,
+    /// Nothing continues the text behind this piece.
+    pub ends: bool,
+    /// Where clients join the words of all items or blocks, and it is such.
+    pub words: Option<Words>,
 }
 
 /// Texts of a choice that grow from event to event.
@@ -76,9 +134,15 @@ pub enum Field {
     ToolArguments(u64),
     /// `function_call.name`, the predecessor of tool calls.
     FunctionName,
+    /// The input of a tool call that is no JSON.
+    ToolInput,
     /// Arguments of the older `function_call.arguments`.
     FunctionArguments,
-    /// Text under names that the reference format does not know, by the path of these names.
+    /// The part with this index of an item that has several; the first one is [`Field::Content`].
+    Part(u64),
+    /// A text that an event has as a whole, the one with this number in it.
+    Whole(u64),
+    /// Text under names that the API does not know, by the path of these names.
     Other(TextPath),
 }
 
@@ -92,22 +156,25 @@ pub fn read(frame: &[u8]) -> Reading {
 
 /// Reads the first frame of a stream, which may begin with a byte order mark.
 pub fn read_first(frame: &[u8]) -> Reading {
-    read_texts(frame, Wanted::Every)
+    read_texts(frame, Wanted::Every, chunk)
 }
 
 /// Reads one raw frame for the texts of the reference format only, without [`Field::Other`].
 pub fn read_known(frame: &[u8]) -> Reading {
-    read_texts(frame, Wanted::Known)
+    read_texts(frame, Wanted::Known, chunk)
 }
 
 /// Which texts of a frame are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+pub(super) enum Wanted {
     Every,
     Known,
 }
 
-fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
+/// Reads the data of a frame; None where a part of it cannot be read.
+pub(super) type ReadChunk = fn(&Data, Wanted, &mut Said) -> Option<()>;
+
+pub(super) fn read_texts(frame: &[u8], wanted: Wanted, read: ReadChunk) -> Reading {
     let data = Data::of(frame);
     let event = data.joined.trim_ascii();
     let is_doubtful = || data.has_doubtful_lines || has_event_in_line(&data.joined);
@@ -121,7 +188,7 @@ fn read_texts(frame: &[u8], wanted: Wanted) -> Reading {
         return Reading::Done;
     }
     let mut said = Said::default();
-    match chunk(&data, wanted, &mut said) {
+    match read(&data, wanted, &mut said) {
         Some(()) => Reading::Said(said),
         None => Reading::Unreadable,
     }
@@ -152,25 +219,52 @@ fn chunk(data: &Data, wanted: Wanted, said: &mut Said) -> Option<()> {
         }
         delta.said.choices.push(Named {
             choice: delta.choice,
-            finished: text(choice.finish_reason).is_some(),
+            finished: text(choice.finish_reason).is_some_and(|reason| !reason.is_empty()),
         });
-        delta.read(choice.delta.or(choice.message))?;
-        let known = match choice.delta {
-            // Its message is read as a text of its own.
-            Some(_) => &["index", "delta", "finish_reason"][..],
-            None => Choice::NAMES,
+        let in_delta = delta.said.pieces.len();
+        delta.read(choice.delta)?;
+        let in_message = delta.said.pieces.len();
+        if choice.delta.is_none() {
+            delta.read(choice.message)?;
+        }
+        // A message is also a text of its own, as some clients read it whatever stands beside it.
+        let known = match (wanted, choice.delta) {
+            (Wanted::Known, None) => Choice::NAMES,
+            _ => &["index", "delta", "finish_reason"],
         };
         delta.other_members(json, known, Place::of_object("choice"))?;
+        if choice.delta.is_none() && has_misspelled(json.trim_ascii().as_bytes(), Choice::NAMES) {
+            return None;
+        }
+        let has_text = |pieces: &[Piece]| pieces.iter().any(|piece| !piece.text.is_empty());
+        let members = TextMembers {
+            delta: has_text(&delta.said.pieces[in_delta..in_message]),
+            message: choice.message.is_some() && has_text(&delta.said.pieces[in_message..]),
+        };
+        delta.said.members.add(members);
     }
     Some(())
 }
 
+impl TextMembers {
+    /// Takes those of another event.
+    pub fn add(&mut self, other: Self) {
+        self.delta |= other.delta;
+        self.message |= other.message;
+    }
+
+    /// Whether clients read different texts: those of one member, or of both.
+    pub fn are_mixed(self) -> bool {
+        self.delta && self.message
+    }
+}
+
 /// Reads the delta of one choice; None where a part of it cannot be read.
-struct Pieces<'a> {
-    data: &'a Data,
-    wanted: Wanted,
-    choice: u64,
-    said: &'a mut Said,
+pub(super) struct Pieces<'a> {
+    pub(super) data: &'a Data,
+    pub(super) wanted: Wanted,
+    pub(super) choice: u64,
+    pub(super) said: &'a mut Said,
 }
 
 impl Pieces<'_> {
@@ -199,7 +293,7 @@ impl Pieces<'_> {
     }
 
     /// The texts of an object under names that are none of `known`.
-    fn other_members(&mut self, json: &str, known: &[&str], place: Place) -> Option<()> {
+    pub(super) fn other_members(&mut self, json: &str, known: &[&str], place: Place) -> Option<()> {
         let object = json.trim_ascii();
         if !object.starts_with('{') {
             return None;
@@ -213,6 +307,9 @@ impl Pieces<'_> {
             match text.stands_alone() {
                 true => self.alone(json, &text.text(object.as_bytes()), field)?,
                 false => self.string(json, field, form)?,
+            }
+            if let Some(piece) = self.said.pieces.last_mut() {
+                piece.in_arguments = text.in_arguments;
             }
         }
         Some(())
@@ -237,7 +334,7 @@ impl Pieces<'_> {
     }
 
     /// A string, or the texts of a content in parts.
-    fn texts(&mut self, part: Part<'_>, field: Field) -> Option<()> {
+    pub(super) fn texts(&mut self, part: Part<'_>, field: Field) -> Option<()> {
         let Some(json) = part else { return Some(()) };
         let content = content_literals(json.get().as_bytes());
         for span in content.literals.into_iter().chain(content.asides) {
@@ -273,13 +370,16 @@ impl Pieces<'_> {
             span,
             text,
             is_arguments: form == Form::Arguments,
+            in_arguments: matches!(field, Field::ToolArguments(_) | Field::FunctionArguments),
+            ends: false,
+            words: None,
         });
         Some(())
     }
 }
 
 /// An object; None of another value, and where readers who ignore the case of names would find more in it than others do.
-fn object<'a, T: Deserialize<'a> + KnownNames>(json: &'a str) -> Option<T> {
+pub(super) fn object<'a, T: Deserialize<'a> + KnownNames>(json: &'a str) -> Option<T> {
     let object = parsed(json)?;
     let json = json.trim_ascii();
     (json.starts_with('{') && !has_misspelled(json.as_bytes(), T::NAMES)).then_some(object)
@@ -290,7 +390,7 @@ fn parsed<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
 }
 
 /// The elements of an array; none of a missing one.
-fn list(part: Part<'_>) -> Option<Vec<Part<'_>>> {
+pub(super) fn list(part: Part<'_>) -> Option<Vec<Part<'_>>> {
     part.map_or(Some(Vec::new()), |part| parsed(part.get()))
 }
 

@@ -4,7 +4,7 @@
 use super::delta::{Choice, KnownNames, ToolCall};
 use super::template::LONGEST_REPEATED;
 use super::writer::DONE;
-use crate::json::{Kind, View, has_misspelled, index_of, is_exactly, scan};
+use crate::json::{Kind, View, index_of, is_exactly, scan};
 
 /// Members that every event repeats, so that each can be told for one of this answer. Where one is long, only the first
 /// event has it.
@@ -38,9 +38,8 @@ pub fn replay(
     most: u64,
     limit: usize,
 ) -> Result<Vec<u8>, NotReplayed> {
-    scan(completion).map_err(|_| NotReplayed::Unreadable)?;
-    let body = completion.trim_ascii();
-    let answer = Members::of(View::new(body, 0..body.len()))?;
+    let scan = scan(completion).map_err(|_| NotReplayed::Unreadable)?;
+    let answer = Members::of(scan.root(completion))?;
     let choices = answer.get("choices").ok_or(NotReplayed::Unreadable)?;
     if choices.kind() != Kind::Array {
         return Err(NotReplayed::Unreadable);
@@ -74,7 +73,7 @@ fn different_indices(list: View<'_>, names: &[&str]) -> Result<Vec<u64>, NotRepl
     for (place, element) in (0..).zip(list.elements()) {
         let own = Members::of(element)?.raw("index");
         let index = own.map_or(Some(place), index_of);
-        if has_misspelled(element.raw().as_bytes(), names) {
+        if element.has_misspelled(names) {
             return Err(NotReplayed::Unreadable);
         }
         indices.push(index.ok_or(NotReplayed::Unreadable)?);

@@ -3,8 +3,8 @@
 
 use super::choice_text::{Budget, ChoiceText, entry_bytes};
 use crate::json::{
-    AnswerTexts, CallText, Form, JoinedText, OtherText, Place, TextPath, TopMember, arguments_text,
-    other_texts, unescape,
+    AnswerTexts, CallText, CallTexts, Form, JoinedText, OtherText, Place, TextPath, TopMember,
+    arguments_text, other_texts, unescape,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,9 +28,33 @@ struct GrowingText {
     member: TopMember,
     of_call: Option<CallText>,
     text: String,
+    /// The name of a tool as clients read it that append what comes again.
+    appended: Option<String>,
 }
 
 impl GrowingText {
+    /// Some upstreams repeat the whole name in every delta: clients append it, or do not. False where one that was
+    /// repeated goes on behind what is kept of it.
+    fn append_name(&mut self, piece: &str, budget: &mut Budget) -> bool {
+        let is_repeated = self.text == piece;
+        if is_repeated && !piece.is_empty() && self.appended.is_none() {
+            let mut appended = String::new();
+            budget.append(&mut appended, &self.text);
+            self.appended = Some(appended);
+        }
+        // What is kept of it shows every place at which two of them meet.
+        let enough = 2 * self.text.len() + LONGEST_FINDING;
+        let appended = self.appended.as_ref();
+        let is_full = appended.is_some_and(|appended| appended.len() > enough);
+        if let Some(appended) = self.appended.as_mut().filter(|_| !is_full) {
+            budget.append(appended, piece);
+        }
+        if !is_repeated {
+            budget.append(&mut self.text, piece);
+        }
+        is_repeated || !is_full
+    }
+
     /// Its text for the check.
     fn read(&self) -> Cow<'_, str> {
         match self.of_call {
@@ -40,6 +64,9 @@ impl GrowingText {
     }
 }
 
+/// No finding in a name is as long.
+const LONGEST_FINDING: usize = 256;
+
 /// What a further text costs of the bound besides its bytes: itself, and its place in the list.
 const TEXT_BYTES: usize = entry_bytes::<GrowingText>() + entry_bytes::<(TextPath, usize)>();
 
@@ -47,6 +74,12 @@ const TEXT_BYTES: usize = entry_bytes::<GrowingText>() + entry_bytes::<(TextPath
 pub(super) struct Members {
     pub(super) of: &'static str,
     pub(super) known: &'static [&'static str],
+}
+
+/// Which texts of an object are read, and how much of them may be kept.
+pub(super) struct TextsRead<'b> {
+    pub(super) calls: CallTexts,
+    pub(super) budget: &'b mut Budget,
 }
 
 /// The place of texts outside the choices: behind them.
@@ -73,7 +106,7 @@ impl StreamTexts {
         choice: u64,
         object: &str,
         members: &Members,
-        budget: &mut Budget,
+        read: &mut TextsRead<'_>,
     ) -> bool {
         let object = object.trim_ascii();
         let place = Place::of_object(members.of);
@@ -83,28 +116,35 @@ impl StreamTexts {
         let Some(others) = others.flatten() else {
             return false;
         };
-        for other in others {
+        let mut is_clear = true;
+        let has_arguments = read.calls.have_arguments();
+        for other in others
+            .into_iter()
+            .filter(|other| has_arguments || !other.in_arguments)
+        {
             let token = &object.as_bytes()[other.span.clone()];
             let piece = match other.form() {
                 Form::Arguments => unescape(token),
                 _ => other.text(object.as_bytes()),
             };
-            self.append(choice, &other, &piece, budget);
+            is_clear &= self.append(choice, &other, &piece, read.budget);
         }
-        true
+        is_clear
     }
 
-    fn append(&mut self, choice: u64, other: &OtherText, piece: &str, budget: &mut Budget) {
+    /// Appends a piece to its text; false where it is not clear what clients read.
+    fn append(&mut self, choice: u64, other: &OtherText, piece: &str, budget: &mut Budget) -> bool {
         let key = (choice, other.path);
         let place = match self.places.get(&key) {
             Some(place) => *place,
-            None if !budget.charge(TEXT_BYTES) => return,
+            None if !budget.charge(TEXT_BYTES) => return true,
             None => {
                 self.texts.push(GrowingText {
                     choice,
                     member: other.member,
                     of_call: other.of_call,
                     text: String::new(),
+                    appended: None,
                 });
                 self.places.insert(key, self.texts.len() - 1);
                 self.texts.len() - 1
@@ -114,10 +154,11 @@ impl StreamTexts {
         if other.stands_alone() && !growing.text.is_empty() {
             budget.append(&mut growing.text, "\n");
         }
-        // Some upstreams repeat the whole name in every delta.
-        if !(other.of_call == Some(CallText::Name) && growing.text == piece) {
-            budget.append(&mut growing.text, piece);
+        if other.of_call == Some(CallText::Name) {
+            return growing.append_name(piece, budget);
         }
+        budget.append(&mut growing.text, piece);
+        true
     }
 
     /// Puts it behind what a record keeps of the choices.
@@ -160,6 +201,8 @@ impl StreamTexts {
 #[derive(Default)]
 struct OtherMembers {
     calls: AnswerTexts,
+    /// The older `function_call`, behind them.
+    older: AnswerTexts,
     others: AnswerTexts,
     /// The texts of the last member.
     words: JoinedText,
@@ -171,15 +214,22 @@ struct OtherMembers {
 impl OtherMembers {
     fn push(&mut self, growing: &GrowingText) {
         let member = growing.member;
-        if member == TopMember::ToolCalls {
-            self.calls.push(JoinedText::of(growing.read().into_owned()));
-            return;
+        if let Some(appended) = &growing.appended {
+            self.alone.push(JoinedText::of(appended.clone()));
+        }
+        let calls = match member {
+            TopMember::ToolCalls => Some(&mut self.calls),
+            TopMember::FunctionCall => Some(&mut self.older),
+            TopMember::Other(_) => None,
+        };
+        if let Some(calls) = calls {
+            return calls.push(JoinedText::of(growing.read().into_owned()));
         }
         if growing.of_call.is_some_and(CallText::stands_alone) {
             self.alone.push(JoinedText::of(growing.text.clone()));
             return;
         }
-        if self.last != Some(member) || member == TopMember::FunctionCall {
+        if self.last != Some(member) {
             self.others.push(std::mem::take(&mut self.words));
             self.last = Some(member);
         }
@@ -187,6 +237,7 @@ impl OtherMembers {
     }
 
     fn into_joined(mut self) -> [JoinedText; 2] {
+        self.calls.push(self.older.into_joined());
         self.others.push(self.words);
         self.others.push(self.alone.into_joined());
         [self.calls.into_joined(), self.others.into_joined()]

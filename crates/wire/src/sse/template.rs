@@ -25,16 +25,24 @@ pub struct Template {
 }
 
 #[derive(Serialize)]
-struct Event<'a> {
+struct Event<'a, C> {
     #[serde(flatten)]
     template: &'a Template,
-    choices: [Choice<'a>; 1],
+    choices: [C; 1],
 }
 
 #[derive(Serialize)]
 struct Choice<'a> {
     index: u64,
     delta: Value,
+    finish_reason: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TextChoice<'a> {
+    index: u64,
+    text: &'a str,
+    logprobs: Option<()>,
     finish_reason: Option<&'a str>,
 }
 
@@ -70,14 +78,28 @@ impl Template {
         self.frame(choice, json!({}), Some(finish_reason))
     }
 
+    /// A frame of completions, whose choices have `text`.
+    pub fn completion(&self, index: u64, text: &str, finish_reason: Option<&str>) -> Vec<u8> {
+        self.event(TextChoice {
+            index,
+            text,
+            logprobs: None,
+            finish_reason,
+        })
+    }
+
     fn frame(&self, index: u64, delta: Value, finish_reason: Option<&str>) -> Vec<u8> {
+        self.event(Choice {
+            index,
+            delta,
+            finish_reason,
+        })
+    }
+
+    fn event(&self, choice: impl Serialize) -> Vec<u8> {
         let event = Event {
             template: self,
-            choices: [Choice {
-                index,
-                delta,
-                finish_reason,
-            }],
+            choices: [choice],
         };
         // Strings, numbers and checked JSON only: serialization has no failing case.
         let json = serde_json::to_vec(&event).unwrap_or_default();
@@ -96,8 +118,8 @@ fn delta(field: Field, text: &str) -> Value {
         Field::ToolArguments(index) => tool(index, json!({"arguments": text})),
         Field::FunctionName => json!({"function_call": {"name": text}}),
         Field::FunctionArguments => json!({"function_call": {"arguments": text}}),
-        // The form around it is not known.
-        Field::Other(_) => json!({}),
+        // The form around it is not known, or another API's.
+        Field::ToolInput | Field::Part(_) | Field::Whole(_) | Field::Other(_) => json!({}),
     }
 }
 

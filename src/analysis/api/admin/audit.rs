@@ -1,4 +1,4 @@
-//! `GET /audit` (scopes admin and read, which administrators have): who changed what, newest first
+//! `GET /audit` (scopes admin and read, which administrators have): who changed or read what, newest first
 //! (CONTRACT 30, 38).
 
 use crate::analysis::ApiError;
@@ -36,13 +36,16 @@ struct Item<'a> {
     token_id: Option<Uuid>,
     #[schema(schema_with = action)]
     action: &'a str,
-    /// The identifier of the application, the token, the account, or the tombstone of an erasure; empty for a
-    /// failed sign-in without an account.
+    /// The identifier of the application, the token, the account, the record, or the tombstone of an erasure; `records`
+    /// for an export; empty for a failed sign-in without an account.
     target: &'a str,
     application_id: Option<ApplicationId>,
-    /// Names, versions and counts. For a failed sign-in: reason and address, and subject and email from a
-    /// verified token of the identity provider. Beyond about twenty failures a minute there is one entry for
-    /// all: more is their number, reasons their number by reason.
+    /// Names, versions and counts. For an application: changed names the fields, switched_off and switched_on those
+    /// that were switched, weakened those whose change weakens protection. For a failed sign-in: reason and address,
+    /// and subject and email from a verified token of the identity provider. Beyond about twenty failures a minute
+    /// there is one entry for all: more is their number, reasons their number by reason. For an export: its filter,
+    /// where users, sessions, tools and texts are only said to be given; incomplete when it begins, records (their
+    /// number) when it ends.
     #[schema(value_type = Object)]
     details: &'a Value,
 }

@@ -30,7 +30,8 @@ impl ReadFields for Draft {
 
 /// Analyze a record again by the rules that were in force
 ///
-/// Takes no body, or an empty object. Changes nothing. Scope: read.
+/// Takes no body, or an empty object. Changes nothing. Where the original is stored, it is read, which is an entry of
+/// the audit log. Scope: read.
 #[utoipa::path(
     post,
     path = "/records/{id}/explain",

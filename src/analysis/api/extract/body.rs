@@ -1,5 +1,6 @@
 //! The body of a request, read up to a size limit.
 
+use super::escapes::LongEscapes;
 use crate::analysis::{ApiError, BodyMemory, RefusedBody};
 use crate::edge::{Coding, Decoding, Undecodable, names_another_charset};
 use crate::fair_queue::heavy;
@@ -20,11 +21,24 @@ pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Vec<u8>, Ap
 pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
     let coding = coding(request.headers())?;
     let memory = request.extensions().get::<BodyMemory>().cloned();
-    let bytes = read_body(request.into_body(), max_bytes).await?;
+    let body = request.into_body();
     match coding {
-        None => Ok(bytes),
-        Some(coding) => decoded(&bytes, coding, max_bytes, memory).await,
+        None => read_text(body, max_bytes).await,
+        Some(coding) => {
+            let bytes = read_body(body, max_bytes).await?;
+            decoded(&bytes, coding, max_bytes, memory).await
+        }
     }
+}
+
+/// JSON, in which an escape of a control character counts as one byte: a text that is within the bound stays within it
+/// whatever it is made of. On its way it takes four times the bound at most.
+async fn read_text(body: Body, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
+    let bounds = Bounds {
+        sent: max_bytes.saturating_mul(4),
+        counted: max_bytes,
+    };
+    read_within(body, bounds).await
 }
 
 /// How the body is compressed; None for not at all.
@@ -66,32 +80,61 @@ async fn decoded(
 /// Memory for a body before more of it has come than this.
 const FIRST_BYTES: usize = 64 * 1024;
 
+/// The bytes that a body may have.
+struct Bounds {
+    /// As they are sent.
+    sent: u64,
+    /// With each long escape as one byte.
+    counted: u64,
+}
+
 /// The whole of a body, in one copy: where its length is announced it is read to its place.
 pub(crate) async fn read_body(body: Body, max_bytes: u64) -> Result<Vec<u8>, ApiError> {
+    let bounds = Bounds {
+        sent: max_bytes,
+        counted: max_bytes,
+    };
+    read_within(body, bounds).await
+}
+
+async fn read_within(body: Body, bounds: Bounds) -> Result<Vec<u8>, ApiError> {
+    let too_large = || ApiError::TooLarge(bounds.counted);
     let announced = body.size_hint().lower();
-    if announced > max_bytes {
-        return Err(ApiError::TooLarge(max_bytes));
+    if announced > bounds.sent {
+        return Err(too_large());
     }
-    let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let [sent, counted] =
+        [bounds.sent, bounds.counted].map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
     let announced = usize::try_from(announced).unwrap_or(0);
     // Whoever announces a body and sends none of it takes no memory.
     let mut bytes = Vec::with_capacity(announced.min(FIRST_BYTES));
-    let mut body = Limited::new(body, limit);
+    let mut escapes = LongEscapes::default();
+    let mut body = Limited::new(body, sent);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             if let Some(refused) = RefusedBody::cause_of(&*error) {
                 return refused.into();
             }
             match error.is::<LengthLimitError>() {
-                true => ApiError::TooLarge(max_bytes),
+                true => too_large(),
                 false => ApiError::NotJson(": it is incomplete".to_owned()),
             }
         })?;
-        if let Ok(data) = frame.into_data() {
-            if bytes.len() + data.len() > bytes.capacity() {
-                bytes.reserve_exact(announced.saturating_sub(bytes.len()));
-            }
-            bytes.extend_from_slice(&data);
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = bytes.len() + data.len();
+        if length > bytes.capacity() {
+            // Bytes beyond the bound take memory once escapes have made room for them.
+            let place = match length > counted {
+                true => announced,
+                false => announced.min(counted),
+            };
+            bytes.reserve_exact(place.saturating_sub(bytes.len()));
+        }
+        bytes.extend_from_slice(&data);
+        if length > counted && length - escapes.saved(&bytes) > counted {
+            return Err(too_large());
         }
     }
     Ok(bytes)

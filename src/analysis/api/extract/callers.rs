@@ -14,10 +14,14 @@ pub(crate) struct Admin(pub(crate) Caller);
 /// A caller that may change settings and read records: scopes admin and read.
 pub(crate) struct Administrator(pub(crate) Caller);
 
-/// A caller that may read records: scope read.
+/// A caller that may read records with their originals: scope read.
 pub(crate) struct Reader(pub(crate) Caller);
 
-/// A caller that may read applications: scope read or admin, since their rules decide about the records
+/// A caller that may read records, perhaps without their originals: scope read or read_cleaned. The service
+/// `records` tells the two apart.
+pub(crate) struct RecordReader(pub(crate) Caller);
+
+/// A caller that may read applications: scope read, read_cleaned or admin, since their rules decide about the records
 /// that a reader reads.
 pub(crate) struct SettingsReader(pub(crate) Caller);
 
@@ -50,7 +54,8 @@ macro_rules! extracted_by_scope {
 extracted_by_scope! {
     Admin: Admin;
     Reader: Read;
-    SettingsReader: Read, Admin;
+    RecordReader: Read, ReadCleaned;
+    SettingsReader: Read, ReadCleaned, Admin;
     VerdictReader: Read, Ingest;
 }
 

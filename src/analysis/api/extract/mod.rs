@@ -3,6 +3,7 @@
 pub(super) mod bearer;
 pub(crate) mod body;
 mod callers;
+mod escapes;
 mod fields;
 mod path;
 pub(crate) mod query;
@@ -11,7 +12,7 @@ pub(super) mod version;
 mod versioned;
 
 pub(super) use callers::{
-    Admin, Administrator, Ingester, Reader, SettingsReader, VerdictReader, count_for,
+    Admin, Administrator, Ingester, Reader, RecordReader, SettingsReader, VerdictReader, count_for,
 };
 pub(super) use fields::Fields;
 pub(super) use path::{PathId, PathIds};

@@ -9,7 +9,8 @@ use crate::analysis::api::schemas;
 use crate::analysis::{ApiError, Caller, Services};
 use crate::fair_queue::{Urgency, heavy};
 use axum::extract::{Request, State};
-use monitor_model::{AnalysisResponse, DEFERRED_HEADER, Stage};
+use axum::http::HeaderMap;
+use monitor_model::{AnalysisResponse, COMPACT_VERDICT, DEFERRED_HEADER, Stage, VERDICT_HEADER};
 
 /// What the path says about a request.
 struct Call {
@@ -22,7 +23,7 @@ struct Call {
     post,
     path = "/process_request",
     operation_id = "processRequest",
-    description = "Scope: ingest.",
+    description = "With the request header `X-Monitor-Verdict: compact` the verdict has no `entities` and `cleaned_text` is null; the record has both. Scope: ingest.",
     tag = "analysis",
     request_body = schemas::Message,
     responses(
@@ -30,7 +31,7 @@ struct Call {
             status = 200,
             description = "The verdict. Its record is durable.",
             body = AnalysisResponse,
-            headers(("X-Monitor-Batch")),
+            headers(("X-Monitor-Batch"), ("X-Monitor-Tools")),
         ),
     ),
 )]
@@ -51,7 +52,7 @@ pub(crate) async fn request(
     post,
     path = "/process_response",
     operation_id = "processResponse",
-    description = "Scope: ingest.",
+    description = "With the request header `X-Monitor-Verdict: compact` the verdict has no `entities` and `cleaned_text` is null; the record has both. Scope: ingest.",
     tag = "analysis",
     request_body = schemas::Message,
     responses(
@@ -59,7 +60,7 @@ pub(crate) async fn request(
             status = 200,
             description = "The verdict. Its record is durable.",
             body = AnalysisResponse,
-            headers(("X-Monitor-Batch")),
+            headers(("X-Monitor-Batch"), ("X-Monitor-Tools")),
         ),
     ),
 )]
@@ -89,7 +90,7 @@ pub(crate) async fn response(
             status = 200,
             description = "The verdict. Its record is durable.",
             body = AnalysisResponse,
-            headers(("X-Monitor-Batch")),
+            headers(("X-Monitor-Batch"), ("X-Monitor-Tools")),
         ),
     ),
 )]
@@ -120,7 +121,7 @@ pub(crate) async fn request_override(
             status = 200,
             description = "The verdict. Its record is durable.",
             body = AnalysisResponse,
-            headers(("X-Monitor-Batch")),
+            headers(("X-Monitor-Batch"), ("X-Monitor-Tools")),
         ),
     ),
 )]
@@ -138,10 +139,24 @@ pub(crate) async fn response_override(
 
 async fn process(services: &Services, caller: &Caller, call: Call, request: Request) -> Outcome {
     let urgency = urgency(&request);
+    let is_compact = asks_for_compact(request.headers());
     let parse = |bytes: &[u8]| process_body::parse(bytes, call.stage, call.rules, urgency);
     let (parsed, length) = parsed(services, request, parse).await?;
-    let answer = services.ingest.process_for(caller, parsed).await?;
+    let mut answer = services.ingest.process_for(caller, parsed).await?;
+    if is_compact {
+        answer.make_compact();
+    }
     heavy(length, || ok_of(&answer, size(&answer)))
+}
+
+/// Whether a caller wants verdicts without their long parts.
+pub(super) fn asks_for_compact(headers: &HeaderMap) -> bool {
+    let value = headers.get(VERDICT_HEADER);
+    value.is_some_and(|value| {
+        value
+            .as_bytes()
+            .eq_ignore_ascii_case(COMPACT_VERDICT.as_bytes())
+    })
 }
 
 /// Whether its sender waits for the verdict.

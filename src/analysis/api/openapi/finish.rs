@@ -68,7 +68,7 @@ fn header(description: &str, schema: Object) -> Header {
 }
 
 /// Name, description and schema of the headers that answers have.
-fn headers() -> [(&'static str, &'static str, Object); 7] {
+fn headers() -> [(&'static str, &'static str, Object); 8] {
     let version = ObjectBuilder::new().schema_type(Type::String);
     let version = version.pattern(Some("^\"[0-9]+\"$")).build();
     let seconds = ObjectBuilder::new().schema_type(Type::Integer);
@@ -78,6 +78,11 @@ fn headers() -> [(&'static str, &'static str, Object); 7] {
         (
             "X-Monitor-Batch",
             "Records may be sent in batches.",
+            words(["1"]),
+        ),
+        (
+            "X-Monitor-Tools",
+            "Messages may have `tool_calls` and `tool_results` in their parameters, which are checked and cleaned.",
             words(["1"]),
         ),
         ("Allow", "The methods of this path.", text()),

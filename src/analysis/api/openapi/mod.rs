@@ -10,7 +10,8 @@ use self::finish::Examples;
 use super::admin::{applications, audit, parts, replays, tokens, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, chain, erasure, exchanges, export, files, list, sessions, statistics,
+    attachments, budgets, chain, costs, erasure, exchanges, export, files, list, sessions,
+    statistics,
 };
 use super::refusals;
 use super::schemas;
@@ -74,6 +75,7 @@ pub fn openapi_json() -> &'static [u8] {
         chain::list,
         statistics::list,
         statistics::users,
+        costs::list,
         applications::list,
         applications::create,
         applications::one,
@@ -86,6 +88,7 @@ pub fn openapi_json() -> &'static [u8] {
         parts::policy,
         parts::replace_policy,
         parts::change_policy,
+        budgets::list,
         versions::list,
         versions::one,
         versions::restore,

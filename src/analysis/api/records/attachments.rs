@@ -106,8 +106,8 @@ struct FileFindings<'a> {
 
 /// Attach files to the record of a prompt
 ///
-/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing. Its text,
-/// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing.
+/// Its text, if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
 /// before it stay attached.
 #[utoipa::path(
     post,
@@ -184,8 +184,8 @@ pub(crate) async fn to_response_of(
 
 /// Attach files to the record of an answer
 ///
-/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing. Its text,
-/// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it under the same name again changes nothing.
+/// Its text, if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
 /// before it stay attached.
 #[utoipa::path(
     post,

@@ -1,12 +1,13 @@
-//! `GET /records/export?format=jsonl|csv` with the filters of the list (scope read): whole records, newest
-//! first, streamed page by page. If the store fails midway, the connection is cut, so that a truncated file
-//! never looks complete.
+//! `GET /records/export?format=jsonl|csv` with the filters of the list (scope read, or read_cleaned without originals):
+//! whole records, newest first, streamed page by page. Its beginning and its end stand in the audit log. If the store
+//! fails midway, the connection is cut, so that a truncated file never looks complete.
 
 use super::shapes::Whole;
 use super::{csv, filters};
-use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::extract::{Api, Query, RecordReader};
 use crate::analysis::api::response::Outcome;
 use crate::analysis::api::schemas;
+use crate::analysis::records::originals::ExportBegun;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -32,11 +33,12 @@ pub(crate) enum Format {
 /// The state of an export.
 struct Export {
     services: Arc<Services>,
-    caller: Caller,
+    begun: ExportBegun,
     filter: RecordFilter,
     format: Format,
     /// Records still to be written; None for all.
     left: Option<u64>,
+    written: u64,
     at: At,
 }
 
@@ -56,7 +58,8 @@ enum At {
 /// Export whole records, newest first
 ///
 /// JSONL has one Record per line. In CSV (RFC 4180) a cell that a spreadsheet could read as a formula begins
-/// with an apostrophe. Scope: read.
+/// with an apostrophe. The audit log has an entry with the filter when an export begins, and one with the number of
+/// records when it is complete. Scope: read, or read_cleaned without originals and without the parameter text.
 #[utoipa::path(
     get,
     path = "/records/export",
@@ -79,7 +82,7 @@ enum At {
 )]
 pub(crate) async fn records(
     State(services): Api,
-    Reader(caller): Reader,
+    RecordReader(caller): RecordReader,
     mut query: Query,
 ) -> Outcome {
     let format = query.typed("format", "must be jsonl or csv", Format::named)?;
@@ -94,40 +97,45 @@ pub(crate) async fn records(
     };
     query.finish()?;
     let format = format.unwrap_or(Format::Jsonl);
-    Export {
-        services,
-        caller,
-        filter,
-        format,
-        left,
-        at: At::Start,
-    }
-    .answer()
-    .await
+    let export = Export::begin(services, &caller, filter, format).await?;
+    Export { left, ..export }.answer().await
 }
 
 /// Exports every record of a filter that the caller may read.
 pub(crate) async fn all(
     services: Arc<Services>,
-    caller: Caller,
+    caller: &Caller,
     filter: RecordFilter,
     format: Format,
 ) -> Outcome {
-    let export = Export {
-        services,
-        caller,
-        filter: RecordFilter {
-            limit: PAGE,
-            ..filter
-        },
-        format,
-        left: None,
-        at: At::Start,
+    let filter = RecordFilter {
+        limit: PAGE,
+        ..filter
     };
+    let export = Export::begin(services, caller, filter, format).await?;
     export.answer().await
 }
 
 impl Export {
+    async fn begin(
+        services: Arc<Services>,
+        caller: &Caller,
+        filter: RecordFilter,
+        format: Format,
+    ) -> Result<Self, ApiError> {
+        let records = &services.records;
+        let begun = records.begin_export(caller, &filter, format.word()).await?;
+        Ok(Self {
+            services,
+            begun,
+            filter,
+            format,
+            left: None,
+            written: 0,
+            at: At::Start,
+        })
+    }
+
     async fn answer(self) -> Outcome {
         let format = self.format;
         // The first page is read before the head is sent, so that an error gets its own status.
@@ -150,7 +158,7 @@ impl Export {
         let page = self
             .services
             .records
-            .whole_page(&self.caller, self.filter.clone())
+            .export_page(&self.begun, self.filter.clone())
             .await?;
         let mut out = String::new();
         if self.at == At::Start && self.format == Format::Csv {
@@ -164,11 +172,16 @@ impl Export {
         }
         let written = page.records.len().min(wanted);
         self.left = self.left.map(|left| left - written as u64);
+        self.written += written as u64;
         self.filter.before = page.next_before;
         self.at = match page.next_before.is_none() || self.left == Some(0) {
             true => At::End,
             false => At::Middle,
         };
+        if self.at == At::End {
+            let records = &self.services.records;
+            records.end_export(&self.begun, self.written).await?;
+        }
         // Without the room that the text did not need.
         Ok(Some((out.into_boxed_str().into_boxed_bytes().into(), self)))
     }
@@ -202,6 +215,13 @@ impl Format {
             "jsonl" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),
             _ => None,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
         }
     }
 

@@ -14,7 +14,8 @@ use monitor_store::BlobHash;
 
 /// Download a file of a record
 ///
-/// Scope: read. Always sent as a download, never with the type of the file.
+/// Scope: read. Always sent as a download, never with the type of the file. The audit log has an entry for each
+/// download of a file.
 #[utoipa::path(
     get,
     path = "/records/{id}/attachments/{sha256}",

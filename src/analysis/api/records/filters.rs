@@ -7,7 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use monitor_model::{ApplicationId, Stage};
-use monitor_store::{RecordFilter, SessionFilter, StatisticsFilter, VerdictFilter};
+use monitor_store::{
+    CostFilter, CostGroups, RecordFilter, SessionFilter, StatisticsFilter, ToolFilter,
+    VerdictFilter,
+};
 
 /// The longest text of a filter, in characters.
 const MAX_TEXT: usize = 1000;
@@ -15,13 +18,18 @@ const MAX_TEXT: usize = 1000;
 const MAX_DAYS: i64 = 3_660;
 /// Entries in one answer of statistics, also the default.
 const MOST_STATISTICS: u32 = 1_000;
+/// Sums of costs in one answer, and how many it may be asked for.
+const COSTS: u32 = 1_000;
+pub(super) const MOST_COSTS: u32 = 10_000;
 
+const GROUPS: &str = "must be application, user, model and day, joined by commas";
 const UUID: &str = "must be a UUID";
 const INTEGER: &str = "must be an integer";
 const DAY: &str = "must be a day such as 2026-01-31";
 const TIME: &str = "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z";
+const LATE: &str = "must not be after to";
 const VERDICT: &str =
-    "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed";
+    "must be flagged, clean, unchecked, guardrails, custom_policy, dataclean, blocked or failed";
 
 /// The filter of `GET /records`.
 pub(crate) fn records(mut query: Query) -> Result<RecordFilter, ApiError> {
@@ -49,7 +57,7 @@ pub(crate) fn replay(mut query: Query) -> Result<RecordFilter, ApiError> {
 
 fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
     let stage = "must be pre or post";
-    Ok(RecordFilter {
+    let filter = RecordFilter {
         application_id: None,
         user_id: text(query, "user_id")?,
         session_id: text(query, "session_id")?,
@@ -58,10 +66,22 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
         to_ms: query.typed("to", TIME, time)?,
         verdict: query.typed("verdict", VERDICT, verdict)?,
         kind: text(query, "type")?,
+        tools: tools(query)?,
         text: text(query, "text")?,
         before: query.typed("before", INTEGER, |text| text.parse().ok())?,
         limit: 0,
-    })
+    };
+    match (filter.from_ms, filter.to_ms) {
+        (Some(from), Some(to)) if from > to => Err(FieldProblem::new("from", LATE).into()),
+        _ => Ok(filter),
+    }
+}
+
+fn tools(query: &mut Query) -> Result<Option<ToolFilter>, ApiError> {
+    let is_true = |text: &str| (text == "true").then_some(ToolFilter::Any);
+    let any = query.typed("has_tool_calls", "must be true", is_true)?;
+    let named = text(query, "tool")?.map(ToolFilter::Named);
+    Ok(named.or(any))
 }
 
 /// The filter of `GET /sessions`.
@@ -80,25 +100,68 @@ pub(crate) fn sessions(mut query: Query) -> Result<SessionFilter, ApiError> {
 /// The filter of `GET /statistics`; the default is the 30 days that end with `today`.
 pub(crate) fn statistics(mut query: Query, today: i64) -> Result<StatisticsFilter, ApiError> {
     let application_id = query.typed("application_id", UUID, application)?;
-    let from = query.typed("from", DAY, day)?;
-    let last = query.typed("to", DAY, day)?.unwrap_or(today);
+    let days = days(&mut query, today)?;
     let after = query.typed("after", "must be the next_after of a page", read_day_cursor)?;
     let limit = query.limit_up_to(MOST_STATISTICS)?;
     query.finish()?;
-    let first = from.unwrap_or(last - 29);
+    Ok(StatisticsFilter {
+        application_id,
+        days: checked(days)?,
+        after,
+        limit: limit.unwrap_or(MOST_STATISTICS),
+    })
+}
+
+/// The filter of `GET /statistics/costs`; the default is the 30 days that end with `today`, as one sum.
+pub(crate) fn costs(mut query: Query, today: i64) -> Result<CostFilter, ApiError> {
+    let application_id = query.typed("application_id", UUID, application)?;
+    let user_id = text(&mut query, "user_id")?;
+    let model = text(&mut query, "model")?;
+    let groups = query.typed("group_by", GROUPS, groups)?;
+    let days = days(&mut query, today)?;
+    let limit = query.limit_up_to(MOST_COSTS)?;
+    query.finish()?;
+    Ok(CostFilter {
+        application_id,
+        user_id,
+        model,
+        days: checked(days)?,
+        groups: groups.unwrap_or_default(),
+        limit: limit.unwrap_or(COSTS),
+    })
+}
+
+fn groups(text: &str) -> Option<CostGroups> {
+    let mut groups = CostGroups::default();
+    for word in text.split(',') {
+        let group = match word {
+            "application" => &mut groups.application,
+            "user" => &mut groups.user,
+            "model" => &mut groups.model,
+            "day" => &mut groups.day,
+            _ => return None,
+        };
+        *group = true;
+    }
+    Some(groups)
+}
+
+/// The first and the last day; the default is the 30 days that end with `today`.
+fn days(query: &mut Query, today: i64) -> Result<(i64, i64), ApiError> {
+    let from = query.typed("from", DAY, day)?;
+    let last = query.typed("to", DAY, day)?.unwrap_or(today);
+    Ok((from.unwrap_or(last - 29), last))
+}
+
+fn checked((first, last): (i64, i64)) -> Result<(i64, i64), ApiError> {
     if first > last {
-        return Err(FieldProblem::new("from", "must not be after to").into());
+        return Err(FieldProblem::new("from", LATE).into());
     }
     if last - first >= MAX_DAYS {
         let problem = format!("must be less than {MAX_DAYS} days before to");
         return Err(FieldProblem::new("from", problem).into());
     }
-    Ok(StatisticsFilter {
-        application_id,
-        days: (first, last),
-        after,
-        limit: limit.unwrap_or(MOST_STATISTICS),
-    })
+    Ok((first, last))
 }
 
 /// The cursor of a page of sessions; opaque to clients.
@@ -163,16 +226,8 @@ fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiErro
 }
 
 fn verdict(word: &str) -> Option<VerdictFilter> {
-    Some(match word {
-        "flagged" => VerdictFilter::Flagged,
-        "clean" => VerdictFilter::Clean,
-        "guardrails" => VerdictFilter::Guardrails,
-        "custom_policy" => VerdictFilter::CustomPolicy,
-        "dataclean" => VerdictFilter::Dataclean,
-        "blocked" => VerdictFilter::Blocked,
-        "failed" => VerdictFilter::Failed,
-        _ => return None,
-    })
+    let mut all = VerdictFilter::ALL.into_iter();
+    all.find(|verdict| verdict.as_str() == word)
 }
 
 fn stage_of(word: &str) -> Option<Stage> {
@@ -205,6 +260,8 @@ mod tests {
             assert_eq!(filter.from_ms, Some(expected), "{value}");
             assert_eq!(filter.to_ms, Some(expected), "{value}");
         }
+        let turned = [("from", "2"), ("to", "1")];
+        assert!(records(given(&turned)).is_err(), "the end comes first");
         for bad in ["yesterday", "2026-13-01T00:00:00Z", "", "1.5"] {
             assert!(records(given(&[("from", bad)])).is_err(), "{bad}");
         }
@@ -231,6 +288,23 @@ mod tests {
         assert_eq!(filter.days, (2, 4));
         assert!(statistics(given(&[("from", "1970-01-05"), ("to", "1970-01-03")]), 0).is_err());
         assert!(statistics(given(&[("from", "1970-01-01"), ("to", "1990-01-01")]), 0).is_err());
+    }
+
+    #[test]
+    fn costs_are_one_sum_unless_groups_are_named() {
+        let filter = costs(given(&[]), 100).unwrap();
+        assert_eq!(filter.groups, CostGroups::default());
+        assert_eq!((filter.days, filter.limit), ((71, 100), COSTS));
+        let filter = costs(given(&[("group_by", "day,model")]), 0).unwrap();
+        let expected = CostGroups {
+            model: true,
+            day: true,
+            ..CostGroups::default()
+        };
+        assert_eq!(filter.groups, expected);
+        for odd in ["", "day,", "week", "day, model"] {
+            assert!(costs(given(&[("group_by", odd)]), 0).is_err(), "{odd}");
+        }
     }
 
     #[test]

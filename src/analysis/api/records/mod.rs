@@ -1,7 +1,9 @@
 //! Handlers of what is stored (CONTRACT 5, 29, 38): records, files, exports, sessions, statistics, chain reports.
 
 pub(crate) mod attachments;
+pub(crate) mod budgets;
 pub(super) mod chain;
+pub(crate) mod costs;
 mod csv;
 pub(super) mod erasure;
 pub(super) mod exchanges;

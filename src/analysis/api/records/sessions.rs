@@ -2,7 +2,7 @@
 //! /records?application_id=…&session_id=…`.
 
 use super::filters::{self, session_cursor};
-use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::extract::{Api, Query, RecordReader};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use axum::extract::State;
@@ -39,12 +39,16 @@ struct Item<'a> {
     get,
     path = "/sessions",
     operation_id = "listSessions",
-    description = "Scope: read.",
+    description = "Scope: read or read_cleaned.",
     tag = "records",
     params(schemas::ApplicationFilter, schemas::SessionPage, schemas::Limit),
     responses((status = 200, description = "One page.", body = List)),
 )]
-pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
+pub(crate) async fn list(
+    State(services): Api,
+    RecordReader(caller): RecordReader,
+    query: Query,
+) -> Outcome {
     let filter = filters::sessions(query)?;
     let page = services.records.sessions(&caller, filter).await?;
     let last = page.sessions.last().filter(|_| page.has_more);

@@ -4,9 +4,10 @@
 use super::attachments::FileOfRecord;
 use crate::analysis::api::schemas;
 use monitor_model::{
-    AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
+    Amount, AnalysisResponse, ApplicationId, CheckedPart, Entity, Priced, RecordId, Severity,
+    Stage, Status, TypeCount,
 };
-use monitor_store::{Attachment, RecordSummary, StoredRecord};
+use monitor_store::{Attachment, RecordSummary, StoredRecord, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -36,6 +37,8 @@ pub(crate) struct Item<'a> {
     flagged: Flagged,
     /// The application's policy blocks on this verdict.
     blocked: bool,
+    /// Sync mode let it pass without a verdict; false for records from before this field.
+    unchecked: bool,
     token_count: u64,
     /// Null below the lowest threshold, or if none are set.
     usage_severity: Option<Severity>,
@@ -44,8 +47,53 @@ pub(crate) struct Item<'a> {
     failed: bool,
     /// The text is incomplete.
     incomplete: bool,
+    /// The model that answered, or that was asked; null if the record is not the answer of a model.
+    model: Option<&'a str>,
+    /// The tokens of the call; null if the record is not the answer of a model.
+    usage: Option<TokensOfCall>,
+    /// What the call cost by the prices of that time, a decimal number; null if it is not known, and where the record
+    /// repeats a stored answer (`stored_response`).
+    #[schema(value_type = Option<String>)]
+    cost: Option<Amount>,
+    /// The currency of the cost.
+    currency: Option<&'a str>,
+    /// How the cost is known: from the model server's count of tokens, from one of the recorded texts, or not at all,
+    /// because the model had no price or nobody counted the tokens. Null if the record is not the answer of a model, or
+    /// repeats a stored one: it is in no sum.
+    priced: Option<Priced>,
     /// Microseconds of analysis.
     total_us: u64,
+}
+
+/// The tokens of a call; null what nobody counted.
+#[derive(Serialize, ToSchema)]
+struct TokensOfCall {
+    prompt_tokens: Option<u64>,
+    /// Of the prompt, read from the model server's cache.
+    cached_tokens: Option<u64>,
+    /// Of the prompt, written to its cache.
+    cache_write_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    /// Of the completion, used for reasoning.
+    reasoning_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    /// Counted in the recorded texts, since the model server reported none.
+    estimated: bool,
+}
+
+impl From<Usage> for TokensOfCall {
+    fn from(usage: Usage) -> Self {
+        let tokens = usage.tokens;
+        Self {
+            prompt_tokens: tokens.prompt_tokens,
+            cached_tokens: tokens.cached_tokens,
+            cache_write_tokens: tokens.cache_write_tokens,
+            completion_tokens: tokens.completion_tokens,
+            reasoning_tokens: tokens.reasoning_tokens,
+            total_tokens: tokens.total_tokens,
+            estimated: usage.estimated,
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -82,6 +130,12 @@ pub(crate) struct Whole<'a> {
     #[schema(required = true)]
     error: Option<&'a Value>,
     answer: &'a AnalysisResponse,
+    /// The calls of tools in an answer that a gateway relayed.
+    tool_calls: &'a [CheckedPart],
+    /// The results of tools that are new in a prompt.
+    tool_results: &'a [CheckedPart],
+    /// Calls or results beyond those that a record has.
+    tools_omitted: u32,
     /// Its files; not in exports.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -104,6 +158,7 @@ impl<'a> Whole<'a> {
 
 impl<'a> From<&'a RecordSummary> for Item<'a> {
     fn from(record: &'a RecordSummary) -> Self {
+        let cost = record.cost.as_ref();
         Self {
             seq: record.seq,
             request_id: record.id,
@@ -126,11 +181,17 @@ impl<'a> From<&'a RecordSummary> for Item<'a> {
                 dataclean: record.flagged_dataclean,
             },
             blocked: record.blocked,
+            unchecked: record.unchecked,
             token_count: record.token_count,
             usage_severity: record.severity,
             types: &record.types,
             failed: record.failed,
             incomplete: record.incomplete,
+            model: cost.and_then(|cost| cost.model.as_deref()),
+            usage: cost.map(|cost| cost.usage.into()),
+            cost: cost.and_then(|cost| cost.amount),
+            currency: cost.and_then(|cost| cost.currency.as_deref()),
+            priced: cost.and_then(|cost| cost.priced),
             total_us: record.total_us,
         }
     }
@@ -138,6 +199,11 @@ impl<'a> From<&'a RecordSummary> for Item<'a> {
 
 impl<'a> From<&'a StoredRecord> for Whole<'a> {
     fn from(record: &'a StoredRecord) -> Self {
+        let parts = &record.tool_parts;
+        let of = |stage| match record.summary.stage == stage {
+            true => parts.parts.as_slice(),
+            false => &[],
+        };
         Self {
             item: Item::from(&record.summary),
             message: record.message.as_deref(),
@@ -150,6 +216,9 @@ impl<'a> From<&'a StoredRecord> for Whole<'a> {
                 .get("error")
                 .filter(|error| !error.is_null()),
             answer: &record.answer,
+            tool_calls: of(Stage::PostCall),
+            tool_results: of(Stage::PreCall),
+            tools_omitted: parts.omitted,
             attachments: None,
         }
     }

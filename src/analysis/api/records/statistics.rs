@@ -3,10 +3,10 @@
 //! and tokens per end user, of the stored records.
 
 use super::filters;
-use crate::analysis::api::extract::{Api, Query, Reader, count_for};
+use crate::analysis::api::extract::{Api, Query, RecordReader, count_for};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
-use crate::analysis::clock::now_ms;
+use crate::analysis::clock::{day_of, now_ms};
 use crate::analysis::records::user_sums::UserSums;
 use crate::analysis::{BodyMemory, FieldProblem};
 use axum::extract::State;
@@ -15,8 +15,6 @@ use monitor_model::{ApplicationId, Stage, TypeCount};
 use monitor_store::DayStatistics;
 use serde::Serialize;
 use utoipa::ToSchema;
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Statistics)]
@@ -60,7 +58,7 @@ struct Flagged {
     get,
     path = "/statistics",
     operation_id = "getStatistics",
-    description = "Scope: read.",
+    description = "Scope: read or read_cleaned.",
     tag = "records",
     params(schemas::ApplicationFilter, schemas::StatisticsFilter),
     responses(
@@ -71,8 +69,12 @@ struct Flagged {
         ),
     ),
 )]
-pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
-    let today = now_ms().div_euclid(DAY_MS);
+pub(crate) async fn list(
+    State(services): Api,
+    RecordReader(caller): RecordReader,
+    query: Query,
+) -> Outcome {
+    let today = day_of(now_ms());
     let mut filter = filters::statistics(query, today)?;
     let ((first, last), limit) = (filter.days, filter.limit as usize);
     filter.limit += 1;
@@ -90,7 +92,7 @@ pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Qu
 
 /// Sum messages and tokens per end user
 ///
-/// Scope: read. Sums the stored records, newest first, at most 100,000 of them; `next_before`
+/// Scope: read or read_cleaned. Sums the stored records, newest first, at most 100,000 of them; `next_before`
 /// is where to continue.
 #[utoipa::path(
     get,
@@ -109,7 +111,7 @@ pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Qu
 // The filters of `GET /records` except text; `limit` applies to the users.
 pub(crate) async fn users(
     State(services): Api,
-    Reader(caller): Reader,
+    RecordReader(caller): RecordReader,
     extensions: Extensions,
     query: Query,
 ) -> Outcome {

@@ -63,9 +63,29 @@ struct AdditionalParameters {
     /// its own, with a warning. Only a gateway's record with a number (`chain`) is stored beside the first one, under an
     /// id of its own and with a warning.
     request_id: Option<Value>,
+    /// Of an answer: the calls of tools in it, a list of `{call_id, name, text}`, with `cut: true` where the text is
+    /// only the beginning. They are checked and stored as parts of the record. A list of another form stays as it is
+    /// among the parameters.
+    tool_calls: Option<Value>,
+    /// Of a prompt: the results of tools, in the same form.
+    tool_results: Option<Value>,
+    /// How many more parts there were.
+    tools_omitted: Option<Value>,
+    /// With `tool_calls`: true if the policy in force has `check_tool_arguments: false`. The calls are stored unchecked,
+    /// and without originals they have no text.
+    tools_unchecked: Option<Value>,
     /// Code points at which a line feed stands between two parts of one message, ascending; at most 4,096. Findings may
     /// reach across them.
     part_breaks: Option<Value>,
+    /// Of an answer: the model that gave it, or that was asked. A string names it, in at most 128 bytes.
+    model: Option<Value>,
+    /// Of an answer: the tokens of its call as the model server counts them. An object with `prompt_tokens` (of them
+    /// `cached_tokens` and `cache_write_tokens`), `completion_tokens` (of them `reasoning_tokens`) and `total_tokens`;
+    /// numbers up to 1,000,000,000 are read.
+    usage: Option<Value>,
+    /// Of an answer: true if it is a stored one that was read again. Its record keeps `usage` and has no
+    /// cost, and no sum counts it.
+    stored_response: Option<Value>,
 }
 
 /// A missing section is off; a section that is there is on unless it says `enabled: false`. Unknown keys are ignored
@@ -87,7 +107,7 @@ struct InlineRules {
 #[derive(ToSchema)]
 struct InlineDataclean {
     enabled: Option<bool>,
-    /// If missing: all available patterns.
+    /// If missing: the 21 patterns of the specification; further ones have to be named.
     #[schema(max_items = 100)]
     patterns: Option<Vec<Pattern>>,
     /// A find that one of these matches completely is ignored.

@@ -4,6 +4,7 @@
 #![expect(dead_code, reason = "described, never built")]
 
 mod applications;
+mod budgets;
 mod messages;
 mod parameters;
 mod policies;
@@ -20,8 +21,8 @@ pub(super) use messages::{
 };
 pub(super) use parameters::{
     ApplicationFilter, ApplicationOfExchange, ApplicationPath, AttachmentName, AttachmentPath,
-    AuditFilter, ChainFilter, ExchangePath, ExportOptions, IfMatch, Limit, NameFilter, Page,
-    RecordFilters, RecordPath, RemovedVersion, SessionPage, StatisticsFilter, TextFilter,
+    AuditFilter, ChainFilter, CostFilter, ExchangePath, ExportOptions, IfMatch, Limit, NameFilter,
+    Page, RecordFilters, RecordPath, RemovedVersion, SessionPage, StatisticsFilter, TextFilter,
     TokenPage, TokenPath, UserToErase, VersionPath,
 };
 pub(super) use rules::StoredRules;

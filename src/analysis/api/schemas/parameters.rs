@@ -33,12 +33,18 @@ pub(crate) struct RecordFilters {
     /// Received before this time.
     #[param(value_type = Option<Time>, inline)]
     to: Option<String>,
-    /// Only this verdict; `flagged` is by any check.
+    /// Only this verdict; `flagged` is by any check, `unchecked` what sync mode let pass without one, and not `clean`.
     #[param(value_type = Option<Verdict>, inline)]
     verdict: Option<String>,
     /// Only records in which this type was found, such as EMAILS.
     #[param(max_length = 1000)]
     r#type: Option<String>,
+    /// Only records with calls or results of this tool.
+    #[param(max_length = 1000)]
+    tool: Option<String>,
+    /// Only records with calls or results of tools: `true`, or left out.
+    #[param(value_type = Option<OnlyTrue>, inline)]
+    has_tool_calls: Option<String>,
 }
 
 #[derive(IntoParams)]
@@ -124,6 +130,35 @@ pub(crate) struct StatisticsFilter {
     limit: Option<u32>,
     /// `next_after` of the previous page.
     after: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct CostFilter {
+    /// The first day (UTC), at most 3,659 days before the last; 29 days before it if missing.
+    #[param(format = Date)]
+    from: Option<String>,
+    /// The last day; today if missing.
+    #[param(format = Date)]
+    to: Option<String>,
+    /// Only this end user.
+    #[param(max_length = 1000)]
+    user_id: Option<String>,
+    /// Only this model, exactly as sums name it.
+    #[param(max_length = 1000)]
+    model: Option<String>,
+    /// What has sums of its own: `application`, `user`, `model`, `day`, several joined by commas.
+    #[param(
+        pattern = "^(application|user|model|day)(,(application|user|model|day)){0,3}$",
+        example = "day,model"
+    )]
+    group_by: Option<String>,
+    /// The format of the answer.
+    #[param(value_type = Option<CostFormat>, inline)]
+    format: Option<String>,
+    /// The most sums.
+    #[param(minimum = 1, maximum = 10000, default = 1000)]
+    limit: Option<u32>,
 }
 
 #[derive(IntoParams)]
@@ -254,6 +289,7 @@ impl PartialSchema for Time {
 enum Verdict {
     Flagged,
     Clean,
+    Unchecked,
     Guardrails,
     CustomPolicy,
     Dataclean,
@@ -262,9 +298,22 @@ enum Verdict {
 }
 
 #[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum OnlyTrue {
+    True,
+}
+
+#[derive(ToSchema)]
 #[schema(rename_all = "snake_case", default = "jsonl")]
 enum ExportFormat {
     Jsonl,
+    Csv,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case", default = "json")]
+enum CostFormat {
+    Json,
     Csv,
 }
 

@@ -74,6 +74,7 @@ impl ToSchema for PolicyInput {
             .extend(kinds.map(|kind| (kind.name.to_owned(), Schema::from(kind.schema()).into())));
         schemas.push(("LocalPatterns".to_owned(), local_patterns().into()));
         schemas.push(("CallLimitsInput".to_owned(), call_limits().into()));
+        schemas.push(("BudgetsInput".to_owned(), super::budgets::budgets().into()));
     }
 }
 
@@ -124,8 +125,11 @@ impl Kind {
             .property("stream_in_sync", self.stream_in_sync())
             .property("redact_upstream", self.redact_upstream())
             .property("block_details", self.block_details())
+            .property("embeddings", self.embeddings())
+            .property("check_tool_arguments", check_tool_arguments())
             .property("local_patterns", self.local_patterns())
-            .property("limits", Ref::from_schema_name("CallLimitsInput"));
+            .property("limits", Ref::from_schema_name("CallLimitsInput"))
+            .property("budgets", Ref::from_schema_name("BudgetsInput"));
         for (name, is_required) in [
             ("phrase", is_sync),
             ("stream_in_sync", self.holds_back),
@@ -167,6 +171,17 @@ impl Kind {
                 "Where the answer to a blocked call says what was found.",
             ),
         }
+    }
+
+    fn embeddings(&self) -> Object {
+        let words = match self.app_mode {
+            AppMode::Async => words_or_null(["off", "record"]),
+            AppMode::Sync => words_or_null(["off", "record", "check"]),
+        };
+        described(
+            words,
+            "What happens to the texts of embeddings. check: a blocked call is refused with 400.",
+        )
     }
 
     fn redact_upstream(&self) -> Schema {
@@ -224,6 +239,13 @@ fn on_backend_failure(is_sync: bool) -> Object {
         true => words_or_null(["open", "closed"]),
         false => words_or_null(["open"]),
     }
+}
+
+fn check_tool_arguments() -> Object {
+    described(
+        flag(),
+        "Whether the arguments of tool calls are checked; their names always are. Null: true.",
+    )
 }
 
 fn scan_roles() -> Schema {

@@ -1,7 +1,7 @@
 //! The rules of an application (CONTRACT 38), as `ApplicationRules::parse` accepts them.
 
 use super::words::{or_null, words};
-use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES};
+use monitor_model::{CATEGORY_NAMES, pattern_names};
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -41,7 +41,7 @@ struct Retention {
 /// For user messages.
 #[derive(ToSchema)]
 struct PreRules {
-    /// Null: off. If missing: all patterns, masked.
+    /// Null: off. If missing: the 21 patterns of the specification, masked.
     dataclean: Option<Dataclean>,
     /// Off if null or missing.
     guardrails: Option<Guardrails>,
@@ -55,7 +55,7 @@ struct PreRules {
 /// For model answers.
 #[derive(ToSchema)]
 struct PostRules {
-    /// Null: off. If missing: all patterns, masked.
+    /// Null: off. If missing: the 21 patterns of the specification, masked.
     dataclean: Option<Dataclean>,
     /// Off if null or missing.
     guardrails: Option<Guardrails>,
@@ -69,7 +69,7 @@ struct PostRules {
 
 #[derive(ToSchema)]
 struct Dataclean {
-    /// If missing: all available patterns.
+    /// If missing: the 21 patterns of the specification; further ones have to be named.
     #[schema(max_items = 100)]
     patterns: Option<Vec<Pattern>>,
     /// A find that one of these matches completely is ignored.
@@ -145,7 +145,7 @@ impl ToSchema for Pattern {}
 impl PartialSchema for Pattern {
     fn schema() -> RefOr<Schema> {
         let own = Ref::from_schema_name("CustomPattern");
-        let known = words(PATTERN_NAMES);
+        let known = words(pattern_names());
         AnyOfBuilder::new().item(known).item(own).into()
     }
 }

@@ -52,6 +52,35 @@ async fn the_answer_is_that_of_2_9_and_the_record_holds_the_masked_text_only() {
 }
 
 #[tokio::test]
+async fn a_compact_verdict_leaves_out_what_grows_with_the_message() {
+    let world = World::new().await;
+    let body =
+        json!({"application_id": world.application(), "message": "card 4111 1111 1111 1111"});
+    let line = json!({"stage": "pre", "body": body});
+    for (path, kind, sent) in [
+        ("/process_request/", "application/json", &body),
+        ("/process_batch/", "application/x-ndjson", &line),
+    ] {
+        let request = axum::http::Request::post(path)
+            .header("authorization", format!("Bearer {}", world.key()))
+            .header("content-type", kind)
+            .header("x-monitor-verdict", "compact");
+        let request = request.body(axum::body::Body::from(sent.to_string()));
+        let answer = world.send(request.unwrap()).await.body;
+        let verdict = answer.get("body").unwrap_or(&answer);
+        let dataclean = json!({
+            "flagged": true, "cleaned_text": null, "entities": [],
+            "types": [{"type": "BANK_CARD_NUMBER", "count": 1}],
+        });
+        assert_eq!(verdict["dataclean"], dataclean, "{path}");
+        let id = verdict["request_id"].as_str().unwrap();
+        let record = world.get(&format!("/records/{id}"), world.key()).await;
+        assert_eq!(record.body["cleaned_text"], "card [BANK_CARD_NUMBER]");
+        assert_eq!(record.body["entities"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[tokio::test]
 async fn every_path_answers_with_and_without_slash_and_under_api() {
     // CONTRACT 27.
     let world = World::new().await;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod answers;
+mod costs;
 mod document;
 mod refusals;
 mod replays;
@@ -50,6 +51,7 @@ fn settings() -> AnalysisSettings {
             days: None,
             rows: None,
             bytes: None,
+            cost_days: 400,
         },
         max_body: MAX_BODY,
         first_token: None,
@@ -70,6 +72,7 @@ fn settings() -> AnalysisSettings {
         analyzed_bytes: 4 << 20,
         judge: None,
         checks: ChecksSettings::default(),
+        prices: crate::config::Prices::default(),
         gateway_url: None,
         public_url: None,
         oidc: None,

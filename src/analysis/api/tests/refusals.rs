@@ -108,6 +108,16 @@ async fn a_body_that_is_not_json_too_large_or_of_another_type_is_refused() {
         let answer = world.post("/process_request/", world.key(), body).await;
         answer.assert_envelope(413);
     }
+    // An escape of a control character counts as the one byte that it stands for.
+    for (count, status) in [(MAX_BODY / 2, 200), (MAX_BODY, 413)] {
+        let message = "\u{1}".repeat(count as usize);
+        let body = json!({"application_id": world.application(), "message": message}).to_string();
+        let unannounced = Body::new(Full::from(body.clone()).map_frame(|frame| frame));
+        for body in [Body::from(body), unannounced] {
+            let answer = world.post("/process_request/", world.key(), body).await;
+            assert_eq!(answer.status, status, "{count}");
+        }
+    }
     for kind in [
         None,
         Some("text/plain"),

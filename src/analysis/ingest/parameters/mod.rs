@@ -5,7 +5,10 @@ mod bounds;
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use bounds::{check, shorten_ids};
-use monitor_model::{CHAIN_PARAMETER, Chain, Identity, MOST_PART_BREAKS, PART_BREAKS, Stage};
+use monitor_model::{
+    CHAIN_PARAMETER, CallTokens, Chain, Identity, MODEL_PARAMETER, MOST_PART_BREAKS, PART_BREAKS,
+    STORED_RESPONSE_PARAMETER, Stage, TOOL_CALLS, TOOL_RESULTS, ToolParts, model_name,
+};
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
 
@@ -17,6 +20,14 @@ pub(super) struct Parameters {
     pub(super) chain: Option<ChainEntry>,
     /// Code points at which a line feed stands between two parts of the message (CONTRACT 42).
     pub(super) part_breaks: Vec<usize>,
+    /// The calls of tools in an answer, or their results in a prompt. They are no parameters any more.
+    pub(super) tools: ToolParts,
+    /// The model that answered, or that was asked.
+    pub(super) model: Option<String>,
+    /// The tokens of the call as the model server counts them.
+    pub(super) usage: CallTokens,
+    /// The answer is a stored one that was read again.
+    pub(super) is_stored_response: bool,
 }
 
 impl Parameters {
@@ -28,6 +39,11 @@ impl Parameters {
         if chain.is_some() && shorten_ids(&mut input.additional_parameters) {
             parameters = Self::read(&input.additional_parameters)?;
         }
+        let tools = match stage {
+            Stage::PreCall => TOOL_RESULTS,
+            Stage::PostCall => TOOL_CALLS,
+        };
+        parameters.tools = ToolParts::take(&mut input.additional_parameters, tools);
         check(&input.additional_parameters)?;
         parameters.chain = chain;
         Ok(parameters)
@@ -42,8 +58,18 @@ impl Parameters {
             exchange_id: exchange_id.filter(|id| !id.is_empty()).map(str::to_owned),
             chain: None,
             part_breaks: part_breaks(given),
+            tools: ToolParts::default(),
+            model: model(given),
+            usage: CallTokens::read(given),
+            is_stored_response: given.get(STORED_RESPONSE_PARAMETER) == Some(&Value::Bool(true)),
         })
     }
+}
+
+/// Other callers may use the key for something else: only a string names a model.
+fn model(given: &Map<String, Value>) -> Option<String> {
+    let named = given.get(MODEL_PARAMETER)?.as_str()?;
+    model_name(named).map(str::to_owned)
 }
 
 /// Other callers may use the key for something else: only numbers are places.

@@ -2,7 +2,7 @@
 //! browser to the provider and determines who came back; `oidc_accounts` finds the account.
 //!
 //! - Each sign-in has its own state, nonce and verifier, 256 random bits each. They stay in the browser
-//!   that began it, signed (`signed_flow`), and a state is accepted once.
+//!   that began it, signed (`signed_flow`), and a state is accepted once, at whichever server.
 //! - Who comes back takes turns by address: what one sends here delays nobody elsewhere.
 //! - Only a token from the provider's own token endpoint is accepted, and its signature, issuer, audience,
 //!   times and nonce are checked all the same.
@@ -27,9 +27,8 @@ use monitor_model::Secret;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use signed_flow::FlowKey;
-use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
@@ -47,8 +46,6 @@ const PARTS: u64 = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// They take turns by number.
 const COST: u64 = QUANTUM;
-/// Used states that are remembered.
-const MOST_USED_STATES: usize = 10_000;
 
 /// Why a sign-in fails. The text appears on pages and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -122,7 +119,6 @@ pub(crate) struct Provider {
     http: Http,
     metadata: AsyncMutex<Option<(Instant, Arc<Metadata>)>>,
     keys: AsyncMutex<Option<(Instant, Arc<Vec<Key>>)>>,
-    taken: Mutex<VecDeque<(Instant, [u8; 32])>>,
     turns: Arc<Turns>,
     flow_key: FlowKey,
 }
@@ -166,7 +162,6 @@ impl Provider {
             settings,
             metadata: AsyncMutex::default(),
             keys: AsyncMutex::default(),
-            taken: Mutex::default(),
             turns: Turns::new(TurnLimits {
                 places: CONCURRENT,
                 reserved: 1,
@@ -211,13 +206,13 @@ impl Provider {
         Ok((address.into(), flow))
     }
 
-    /// The person who came back. Whether they are allowed in depends on their account.
+    /// The person who came back to the browser that began this, for the first time ([`Provider::recognize`],
+    /// `People::take_state`). Whether they are allowed in depends on their account.
     pub(crate) async fn finish(
         &self,
         flow: &Flow,
         returned: CallbackParameters<'_>,
     ) -> Result<Person, OidcError> {
-        self.take(flow, &returned)?;
         let claim = Claim {
             tenant: Tenant::new(&returned.address.map(network), &()),
             urgency: Urgency::Awaited,
@@ -234,27 +229,18 @@ impl Provider {
         claims::person(&claims, &self.settings, &flow.nonce, now_ms() / 1_000)
     }
 
-    /// Checks that this browser began the sign-in and that it is not finished yet.
-    fn take(&self, flow: &Flow, returned: &CallbackParameters<'_>) -> Result<(), OidcError> {
+    /// Checks that this browser began the sign-in.
+    pub(crate) fn recognize(
+        &self,
+        flow: &Flow,
+        returned: &CallbackParameters<'_>,
+    ) -> Result<(), OidcError> {
         let is_own = flow.state.as_bytes().ct_eq(returned.state.as_bytes());
         let is_issuers = returned.issuer.is_empty() || returned.issuer == self.settings.issuer;
-        if !bool::from(is_own) || flow.state.is_empty() || !is_issuers {
-            return Err(OidcError::Stale);
+        match bool::from(is_own) && !flow.state.is_empty() && is_issuers {
+            true => Ok(()),
+            false => Err(OidcError::Stale),
         }
-        let (now, hash) = (Instant::now(), Sha256::digest(flow.state.as_bytes()).into());
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while taken.len() >= MOST_USED_STATES
-            || taken
-                .front()
-                .is_some_and(|(at, _)| now.duration_since(*at) > LASTS)
-        {
-            taken.pop_front();
-        }
-        if taken.iter().any(|(_, known)| *known == hash) {
-            return Err(OidcError::Stale);
-        }
-        taken.push_back((now, hash));
-        Ok(())
     }
 
     /// Exchanges a code for the ID token.

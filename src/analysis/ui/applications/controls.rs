@@ -22,6 +22,16 @@ impl FormControls<'_> {
         }
     }
 
+    /// A box for a check that may be off: a note says so, where the page's style finds that it is.
+    pub(super) fn blocker(&self, name: &str, label: &str, off: &str) -> Markup {
+        html! {
+            label.tick.blocker id=(name) {
+                input type="checkbox" name=(name) checked[self.form.is_on(name)];
+                span { (label) span.hint.off { (off) } }
+            }
+        }
+    }
+
     /// One of several boxes of one name.
     pub(super) fn tick_of(&self, name: &str, value: &str, label: Markup) -> Markup {
         let is_on = self.form.all(name).any(|given| given == value);
@@ -67,7 +77,7 @@ impl FormControls<'_> {
             div.rows data-rows {
                 @for (one, other) in given.into_iter().chain(blank) {
                     div.pair.long[rows.is_long] data-row {
-                        label { span.small { (rows.first.1) } input name=(first) value=(one) maxlength="64" autocomplete="off" spellcheck="false"; }
+                        label { span.small { (rows.first.1) } input name=(first) value=(one) maxlength="64" placeholder=" " autocomplete="off" spellcheck="false"; }
                         label { span.small { (rows.second.1) }
                             @if rows.is_long {
                                 textarea name=(second) rows="3" maxlength="10000" { (other) }

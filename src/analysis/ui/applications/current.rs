@@ -22,10 +22,14 @@ pub(super) struct CurrentApplication {
 pub(super) struct Editable(pub(super) CurrentApplication);
 
 impl CurrentApplication {
-    /// `NotFound` for a text that is no UUID and for an application of somebody else.
     async fn load(visit: Visit, parts: &mut Parts, ui: &Ui) -> Result<Self, Failure> {
         let id = Path::<String>::from_request_parts(parts, ui).await;
         let id = id.map_err(|_| Failure::NotFound)?.0;
+        Self::find(visit, &id, ui).await
+    }
+
+    /// `NotFound` for a text that is no UUID and for an application of somebody else.
+    pub(super) async fn find(visit: Visit, id: &str, ui: &Ui) -> Result<Self, Failure> {
         let id = id.parse().map_err(|_| Failure::NotFound)?;
         let services = ui.services.clone();
         Ok(Self {

@@ -1,20 +1,16 @@
-//! Two documents side by side: every field that differs, by its path.
+//! Two versions of an application side by side: every field that differs, in words and by its path, with a mark where
+//! the change weakens protection.
 
+pub(super) use crate::analysis::admin::changes::between;
+
+use super::field_names;
+use crate::analysis::admin::changes::Change;
 use crate::analysis::admin::{Application, ApplicationVersion};
+use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
-use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use serde_json::{Value, json};
-
-/// Fields shown of one comparison.
-const SHOWN: usize = 200;
-
-/// A field that differs; None where one side does not have it.
-pub(super) struct Difference {
-    path: String,
-    before: Option<Value>,
-    after: Option<Value>,
-}
 
 /// Everything of an application that has versions.
 pub(super) fn content(application: &Application) -> Value {
@@ -37,48 +33,9 @@ pub(super) fn content_of(version: &ApplicationVersion) -> Value {
     })
 }
 
-/// What differs, in the order of the documents' keys.
-pub(super) fn between(before: &Value, after: &Value) -> Vec<Difference> {
-    let mut found = Vec::new();
-    compare(Some(before), Some(after), "", &mut found);
-    found
-}
-
-fn compare(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mut Vec<Difference>) {
-    if before == after || found.len() >= SHOWN {
-        return;
-    }
-    let empty = serde_json::Map::new();
-    let fields = |value: Option<&Value>| match value {
-        Some(Value::Object(fields)) => Some(fields.clone()),
-        // A group that appears or disappears is listed field by field.
-        None | Some(Value::Null) => Some(empty.clone()),
-        _ => None,
-    };
-    let is_group =
-        matches!(before, Some(Value::Object(_))) || matches!(after, Some(Value::Object(_)));
-    if let (true, Some(old), Some(new)) = (is_group, fields(before), fields(after))
-        && !(old.is_empty() && new.is_empty())
-    {
-        let added = new.keys().filter(|key| !old.contains_key(*key));
-        for key in old.keys().chain(added) {
-            let inner = match path {
-                "" => key.clone(),
-                path => format!("{path}.{key}"),
-            };
-            compare(old.get(key), new.get(key), &inner, found);
-        }
-        return;
-    }
-    found.push(Difference {
-        path: path.to_owned(),
-        before: before.cloned(),
-        after: after.cloned(),
-    });
-}
-
 /// A table of them under two headings.
-pub(super) fn table(t: &Phrases, differences: &[Difference], heads: (&str, &str)) -> Markup {
+pub(super) fn table(view: &View, changes: &[Change], heads: (&str, &str)) -> Markup {
+    let t = view.t;
     let table = Table {
         name: t.differences,
         look: "diff",
@@ -88,45 +45,82 @@ pub(super) fn table(t: &Phrases, differences: &[Difference], heads: (&str, &str)
             Column::Text(heads.1),
         ],
     };
-    let cells = |one: &Difference| {
+    let cells = |one: &Change| {
         [
-            html! { code { (one.path) } },
-            value_markup(one.before.as_ref()),
-            value_markup(one.after.as_ref()),
+            field(view, one),
+            value_markup(view, &one.path, &one.before),
+            value_markup(view, &one.path, &one.after),
         ]
     };
-    let rows = html! { @for one in differences { (table.row(cells(one))) } };
+    let rows = html! { @for one in changes { (table.row(cells(one))) } };
     html! {
-        @if differences.is_empty() { p.dim { (t.no_differences) } } @else { div.table.flat { (table.of(rows)) } }
+        @if changes.is_empty() { p.dim { (t.no_differences) } } @else { div.table.flat { (table.of(rows)) } }
     }
 }
 
-fn value_markup(value: Option<&Value>) -> Markup {
+fn field(view: &View, change: &Change) -> Markup {
+    html! {
+        @match field_names::name(view, &change.path) {
+            Some(name) => { (name) div.dim.small { code { (change.path) } } }
+            None => code { (change.path) },
+        }
+        @if change.is_weaker { div { (badge("bad", view.t.weaker)) } }
+    }
+}
+
+/// The changes that weaken protection, a sentence each.
+pub(super) fn weakened(view: &View, changes: &[Change]) -> Markup {
+    let weaker = || changes.iter().filter(|change| change.is_weaker);
+    html! {
+        @if weaker().next().is_some() {
+            ul.bare { @for change in weaker() { li { (badge("bad", view.t.weaker)) " " (sentence(view, change)) } } }
+        }
+    }
+}
+
+/// `Sensitive data in prompts: on → off`; of a list or a long text only what it is.
+fn sentence(view: &View, change: &Change) -> Markup {
+    let shown = |value: &Value| match value {
+        Value::Array(_) | Value::Object(_) => None,
+        plain => Some(value_markup(view, &change.path, plain)),
+    };
+    let name = field_names::name(view, &change.path);
+    html! {
+        (name.as_ref().unwrap_or(&change.path))
+        @if let (Some(before), Some(after)) = (shown(&change.before), shown(&change.after)) {
+            ": " (before) " → " (after)
+        }
+    }
+}
+
+/// A switch of a field that the audit log names.
+pub(crate) fn switched(view: &View, path: &str, is_on: bool) -> Markup {
+    let change = Change {
+        path: path.to_owned(),
+        before: Value::Bool(!is_on),
+        after: Value::Bool(is_on),
+        is_weaker: false,
+    };
+    sentence(view, &change)
+}
+
+fn value_markup(view: &View, path: &str, value: &Value) -> Markup {
+    let words = field_names::value(view.t, path, value.as_str());
+    let words = words.filter(|_| value.is_null() || value.is_string());
+    if let Some(words) = words {
+        return html! { (words) };
+    }
     match value {
-        None | Some(Value::Null) => html! { span.dim { "–" } },
-        Some(Value::String(text)) => html! { span.pre { (text) } },
-        Some(Value::Array(items)) if items.is_empty() => html! { span.dim { "[]" } },
-        Some(Value::Array(items)) => html! {
-            ul.bare { @for item in items { li { (value_markup(Some(item))) } } }
+        Value::Null => html! { span.dim { "–" } },
+        Value::Bool(is_on) => html! { (if *is_on { view.o().on } else { view.o().off }) },
+        Value::String(text) => html! { span.pre { (text) } },
+        Value::Array(items) if items.is_empty() => html! { span.dim { "[]" } },
+        Value::Array(items) => html! {
+            ul.bare { @for item in items { li { (value_markup(view, "", item)) } } }
         },
-        Some(Value::Object(fields)) => html! {
-            @for (key, value) in fields { div { code.dim { (key) } " " (value_markup(Some(value))) } }
+        Value::Object(fields) => html! {
+            @for (key, value) in fields { div { code.dim { (key) } " " (value_markup(view, "", value)) } }
         },
-        Some(other) => html! { code { (other.to_string()) } },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_compared_field_by_field_also_those_that_appear() {
-        let before = json!({"a": 1, "b": {"c": 1, "d": [1]}, "p": null});
-        let after = json!({"a": 1, "b": {"c": 2, "d": [1], "e": true}, "p": {"q": "x"}});
-        let found = between(&before, &after);
-        let paths: Vec<_> = found.iter().map(|found| found.path.as_str()).collect();
-        assert_eq!(paths, ["b.c", "b.e", "p.q"]);
-        assert!(between(&after, &after).is_empty());
+        Value::Number(number) => html! { code { (number.to_string()) } },
     }
 }

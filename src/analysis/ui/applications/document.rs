@@ -2,7 +2,7 @@
 //! form does not show are kept. Nothing is validated here: `draft` does that for every caller. A number
 //! that does not parse is kept as text, for the validation to report.
 
-use super::fields::prefix;
+use super::{budgets, fields::prefix};
 use crate::analysis::admin::Application;
 use crate::analysis::admin::draft::{Edit, Part};
 use crate::analysis::ui::request::form::Form;
@@ -191,18 +191,21 @@ pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
     for (key, value) in fields {
         policy.insert(key.to_owned(), value);
     }
-    put_block_details(&mut policy, form);
+    put_unless_default(&mut policy, form, "block_details", "metadata");
+    put_unless_default(&mut policy, form, "embeddings", "off");
+    put_unless_default(&mut policy, form, "check_tool_arguments", "true");
     put_or_remove(&mut policy, "limits", limits(form));
+    budgets::put(&mut policy, form);
     Value::Object(policy)
 }
 
-/// Where the answer to a blocked call says what was found; a policy leaves the default out.
-fn put_block_details(policy: &mut Map<String, Value>, form: &Form) {
-    match form.text("block_details") {
-        // A form that does not ask.
+/// A word or a flag that a policy leaves out where it is the default. A form that does not ask changes nothing.
+fn put_unless_default(policy: &mut Map<String, Value>, form: &Form, key: &str, default: &str) {
+    match form.text(key) {
         "" => {}
-        "metadata" => drop(policy.remove("block_details")),
-        chosen => drop(policy.insert("block_details".to_owned(), chosen.into())),
+        chosen if chosen == default => drop(policy.remove(key)),
+        "false" => drop(policy.insert(key.to_owned(), false.into())),
+        chosen => drop(policy.insert(key.to_owned(), chosen.into())),
     }
 }
 
@@ -317,7 +320,7 @@ mod tests {
         });
         let policy = json!({"app_mode": "sync", "phrase": "No.", "block_on": {"dataclean": false},
             "scan_roles": ["last_user", "tool"], "redact_upstream": true, "local_patterns": ["EMAILS", "IP"],
-            "limits": {"requests_per_second": 20, "burst": 40, "concurrent": 3}});
+            "limits": {"requests_per_second": 20, "burst": 40, "concurrent": 3}, "check_tool_arguments": false});
         let limited = json!({"app_mode": "async", "limits": {"requests_per_minute": 5}});
         let documents = [
             (everything, Some(policy)),
@@ -345,11 +348,8 @@ mod tests {
              &limits.per=second&limits.calls=&limits.concurrent=+9+&limits.burst=x",
         );
         let policy = policy(&form, Some(&base));
-        assert_eq!(
-            policy["local_patterns"],
-            Value::Null,
-            "nothing looks for them"
-        );
+        let found = &policy["local_patterns"];
+        assert!(found.is_null(), "nothing looks for them");
         assert_eq!(policy["limits"], json!({"burst": "x", "concurrent": 9}));
         let none = super::policy(&Form::of("mode=async&stream_in_sync=off"), Some(&base));
         assert_eq!(none.get("limits"), None);

@@ -4,21 +4,24 @@
 use super::controls::FormControls;
 use super::current::{CurrentApplication, Editable};
 use super::problems::refusal;
-use super::{differences, document, fields, sections, trial};
+use super::{budgets, differences, document, fields, sections, trial};
+use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
-use crate::analysis::admin::applications::Basis;
+use crate::analysis::admin::applications::{Basis, first_rules};
 use crate::analysis::admin::draft::policy_problems;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
     self, Tone, head, notice, problems, time, token_field,
 };
-use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::layout::{self, Section, error_page};
 use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::kept;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
-use crate::analysis::{ApiError, FieldProblem, Services};
-use axum::extract::{Query, State};
+use crate::analysis::ui::state::Ui;
+use crate::analysis::{ApiError, FieldProblem};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -34,28 +37,31 @@ pub(super) struct EditQuery {
     saved: Option<String>,
 }
 
-pub(super) async fn blank(visit: Visit) -> Result<Html<String>, Failure> {
-    visit.must(Scope::Admin)?;
-    let form = fields::of(&new_application());
-    Ok(editor_page(&visit, Edited::default(), &form, html! {}))
-}
-
-pub(super) async fn create(
+pub(super) async fn blank(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    form: Form,
-) -> Result<Response, Failure> {
+) -> Result<Html<String>, Failure> {
+    visit.must(Scope::Admin)?;
+    let form = fields::of(&new_application());
+    let edited = Edited::new(&services);
+    Ok(editor_page(&visit, edited, &form, html! {}))
+}
+
+pub(super) async fn create(State(ui): State<Ui>, request: Request) -> Result<Response, Failure> {
+    let (visit, form) = kept::read::<Visit>(request, &ui).await?;
     visit.must(Scope::Admin)?;
     let edit = document::edit(&form, None);
-    match services
+    match ui
+        .services
         .admin
         .create_application(&visit.caller, None, edit)
         .await
     {
         Ok(made) => {
+            visit.forget_form();
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
-        Err(error) => not_saved(&visit, Edited::default(), &form, error),
+        Err(error) => not_saved(&visit, Edited::new(&ui.services), &form, error),
     }
 }
 
@@ -71,10 +77,36 @@ pub(super) async fn page(
         _ => html! {},
     };
     let form = fields::of(stored);
-    editor_page(visit, Edited::of(&current), &form, message)
+    let used = budgets::spent::card(&current).await;
+    let above = html! { (message) (used) };
+    editor_page(visit, Edited::of(&current), &form, above)
 }
 
-pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
+/// The form again that was sent after its session had ended. Nothing of it is saved until it is sent again.
+pub(super) async fn kept(
+    State(ui): State<Ui>,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Admin)?;
+    let t = visit.view.t;
+    let sent = id.parse().ok().and_then(|id| visit.kept_form(id));
+    let Some(sent) = sent else {
+        let page = error_page(&visit.view, t.form_is_over, t.form_is_over_hint);
+        return Ok((StatusCode::NOT_FOUND, page).into_response());
+    };
+    let form = Form::from_pairs(sent.fields);
+    let message = notice(Tone::Bad, t.form_is_back);
+    let Some(id) = sent.path.strip_prefix("/ui/applications/") else {
+        return Ok(editor_page(&visit, Edited::new(&ui.services), &form, message).into_response());
+    };
+    let current = CurrentApplication::find(visit, id, &ui).await?;
+    let page = editor_page(&current.visit, Edited::of(&current), &form, message);
+    Ok(page.into_response())
+}
+
+pub(super) async fn save(State(ui): State<Ui>, request: Request) -> Result<Response, Failure> {
+    let (Editable(current), form) = kept::read::<Editable>(request, &ui).await?;
     let CurrentApplication {
         services,
         visit,
@@ -91,7 +123,10 @@ pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Resp
         .change_application(&visit.caller, basis, edit)
         .await
     {
-        Ok(_) => Ok(Redirect::to(&format!("{}?saved", current.address())).into_response()),
+        Ok(_) => {
+            visit.forget_form();
+            Ok(Redirect::to(&format!("{}?saved", current.address())).into_response())
+        }
         Err(ApiError::VersionConflict(_)) => conflict(&current, version, form).await,
         Err(error) => not_saved(visit, Edited::of(&current), &form, error),
     }
@@ -178,9 +213,9 @@ async fn conflict(
         div.notice.bad role="alert" {
             strong { (t.conflict) } " " (t.conflict_hint)
             h3 { (t.their_changes) }
-            (differences::table(t, &differences::between(&base, &theirs), (t.before, t.theirs)))
+            (differences::table(&visit.view, &differences::between(&base, &theirs), (t.before, t.theirs)))
             h3 { (t.own_changes) }
-            (differences::table(t, &differences::between(&theirs, &own), (t.theirs, t.yours)))
+            (differences::table(&visit.view, &differences::between(&theirs, &own), (t.theirs, t.yours)))
             p { a.button href=(current.address()) { (t.take_theirs) } }
         }
     };
@@ -190,20 +225,31 @@ async fn conflict(
 }
 
 /// The application that an editor is for.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Edited<'a> {
     /// None for a new one.
     stored: Option<&'a Application>,
     /// The configuration file has its policy, which cannot be changed here.
     policy_is_in_file: bool,
+    /// No judge is configured for its custom policies.
+    lacks_judge: bool,
 }
 
 impl<'a> Edited<'a> {
+    fn new(services: &Services) -> Self {
+        Self {
+            stored: None,
+            policy_is_in_file: false,
+            lacks_judge: services.ingest.remote().model_judge().is_none(),
+        }
+    }
+
     fn of(current: &'a CurrentApplication) -> Self {
         let stored = &current.stored;
         Self {
             stored: Some(stored),
             policy_is_in_file: current.services.admin.is_in_file(stored.id),
+            ..Self::new(&current.services)
         }
     }
 }
@@ -226,7 +272,7 @@ fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) 
                 @if let Some(stored) = stored { (links(visit, stored)) }
             }))
             (message)
-            form.editor #application method="post" action=(address) data-guard=(t.unsaved) {
+            form.editor #application method="post" action=(visit.kept_at(&address)) data-guard=(t.unsaved) {
                 (token_field(&visit.view))
                 input type="hidden" name="version" value=(form.text("version"));
                 // The button that the Enter key presses is the first one.
@@ -268,12 +314,12 @@ fn settings(view: &View, edited: Edited<'_>, controls: FormControls<'_>) -> Mark
             @match &in_force {
                 Some(form) => {
                     p.card { (t.policy_in_file) }
-                    fieldset.bare disabled { (sections::policy(t, FormControls { form, ..controls })) }
+                    fieldset.bare disabled { (sections::policy(view, FormControls { form, ..controls })) }
                 }
-                None => (sections::policy(t, controls)),
+                None => (sections::policy(view, controls)),
             }
-            (sections::direction(view, controls, Stage::PreCall))
-            (sections::direction(view, controls, Stage::PostCall))
+            (sections::direction(view, controls, Stage::PreCall, edited.lacks_judge))
+            (sections::direction(view, controls, Stage::PostCall, edited.lacks_judge))
             (sections::keeping(t, controls))
         }
     }
@@ -305,7 +351,7 @@ fn removal(visit: &Visit, stored: &Application) -> Markup {
     }
 }
 
-/// The defaults of a new application: everything is checked, nothing is blocked.
+/// A new application: checked as the first one is, and nothing is blocked.
 fn new_application() -> Application {
     Application {
         id: ApplicationId::random(),
@@ -314,7 +360,7 @@ fn new_application() -> Application {
         created_at_ms: 0,
         updated_at_ms: 0,
         version: 0,
-        rules: json!({}),
+        rules: first_rules(),
         policy: Some(Ok(monitor_model::Policy::new(AppMode::Async, ""))),
     }
 }

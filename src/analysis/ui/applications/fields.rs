@@ -1,6 +1,7 @@
 //! An application as the fields of its form, the inverse of `document`. A page is always drawn from
 //! fields, stored or just sent, so that no input is lost.
 
+use super::budgets;
 use crate::analysis::ApplicationRules;
 use crate::analysis::admin::Application;
 use crate::analysis::ui::request::form::Form;
@@ -75,12 +76,15 @@ impl Fields {
         self.flag("replace_response", policy.replace_response);
         self.set("stream_in_sync", policy.stream_in_sync.as_str());
         self.set("block_details", policy.block_details.as_str());
+        self.set("embeddings", policy.embeddings.as_str());
+        self.set("check_tool_arguments", policy.check_tool_arguments);
         self.flag("redact_upstream", policy.redact_upstream);
         for role in &policy.scan_roles {
             self.set("scan_roles", role.as_str());
         }
         self.local_patterns(policy);
         self.limits(&policy.limits.unwrap_or_default());
+        self.0.extend(budgets::fields(policy));
     }
 
     fn local_patterns(&mut self, policy: &Policy) {
@@ -166,6 +170,7 @@ impl Fields {
         for pattern in rules.patterns.iter().flatten() {
             match pattern {
                 Pattern::Predefined(known) => self.set(name("pattern"), known.as_str()),
+                Pattern::Unknown(unknown) => self.set(name("pattern"), unknown),
                 Pattern::Custom(custom) => {
                     self.set(name("custom.name"), &custom.name);
                     self.set(name("custom.regex"), &custom.regex);

@@ -1,11 +1,13 @@
 //! `/ui/applications`: the list, making and editing one, trying rules out, versions.
 
+mod budgets;
 mod categories;
 mod controls;
 mod current;
 mod differences;
 mod document;
 mod edit;
+mod field_names;
 mod fields;
 mod list;
 mod problems;
@@ -13,6 +15,9 @@ mod replay;
 mod sections;
 mod trial;
 mod versions;
+
+pub(super) use differences::switched;
+pub(super) use field_names::name as field_name;
 
 use crate::analysis::ui::state::Ui;
 use axum::Router;
@@ -26,6 +31,7 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications/policies", post(trial::policies))
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
+        .route("/kept/{id}", get(edit::kept))
         .route("/applications/{id}/replay", post(replay::page))
         .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))

@@ -1,8 +1,8 @@
 //! The sections of an application's form: general, gateway policy, checks of each direction, storage.
 
-use super::categories;
 use super::controls::{FormControls, Rows};
 use super::fields::prefix;
+use super::{budgets, categories};
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
@@ -20,7 +20,8 @@ pub(super) fn general(t: &Phrases, controls: FormControls<'_>) -> Markup {
     }
 }
 
-pub(super) fn policy(t: &Phrases, controls: FormControls<'_>) -> Markup {
+pub(super) fn policy(view: &View, controls: FormControls<'_>) -> Markup {
+    let t = view.t;
     html! {
         section.card #policy {
             h2 { (t.gateway_policy) }
@@ -31,7 +32,11 @@ pub(super) fn policy(t: &Phrases, controls: FormControls<'_>) -> Markup {
                 (controls.radio("mode", "none", (t.mode_none, t.mode_none_hint)))
             }
             // Without a policy none of this is kept, so it is not shown either.
-            div.with-policy { (blocking(t, controls)) (limits(t, controls)) (more(t, controls)) }
+            div.with-policy {
+                (blocking(t, controls)) (limits(t, controls))
+                (budgets::section(view.c(), t.remove, controls))
+                (more(t, controls))
+            }
         }
     }
 }
@@ -44,9 +49,9 @@ fn blocking(t: &Phrases, controls: FormControls<'_>) -> Markup {
         p.hint #phrase-hint { (t.phrase_hint) }
         fieldset.columns #block_on {
             legend { (t.blocks_on) }
-            (controls.tick("block.dataclean", t.sensitive_data, ""))
-            (controls.tick("block.guardrails", t.guardrails, ""))
-            (controls.tick("block.custom_policy", t.custom_policies, ""))
+            (controls.blocker("block.dataclean", t.sensitive_data, t.blocker_off))
+            (controls.blocker("block.guardrails", t.guardrails, t.blocker_off))
+            (controls.blocker("block.custom_policy", t.custom_policies, t.blocker_without_policies))
         }
         fieldset #on_backend_failure {
             legend { (t.backend_failure) }
@@ -83,6 +88,9 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
                     (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
                 ] { (controls.tick_of("scan_roles", role.as_str(), html! { (name) })) }
             }
+            (controls.select("check_tool_arguments", t.tool_arguments,
+                &[("true", t.tool_arguments_checked), ("false", t.tool_arguments_unchecked)]))
+            p.hint { (t.tool_arguments_hint) }
             (controls.tick("replace_response", t.replace_response, t.replace_response_hint))
             (controls.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
             (controls.select("stream_in_sync", t.stream_in_sync,
@@ -91,6 +99,9 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
             (controls.select("block_details", t.block_details,
                 &[("metadata", t.block_details_metadata), ("header", t.block_details_header)]))
             p.hint { (t.block_details_hint) }
+            (controls.select("embeddings", t.embeddings,
+                &[("off", t.embeddings_off), ("record", t.embeddings_record), ("check", t.embeddings_check)]))
+            p.hint { (t.embeddings_hint) }
             fieldset.local-patterns #local_patterns {
                 legend { (t.local_patterns) }
                 p.hint { (t.local_patterns_hint) }
@@ -103,7 +114,12 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
 }
 
 /// The checks of prompts, or of answers.
-pub(super) fn direction(view: &View, controls: FormControls<'_>, stage: Stage) -> Markup {
+pub(super) fn direction(
+    view: &View,
+    controls: FormControls<'_>,
+    stage: Stage,
+    lacks_judge: bool,
+) -> Markup {
     let t = view.t;
     let prefix = prefix(stage);
     let name = |name: &str| format!("{prefix}{name}");
@@ -129,6 +145,7 @@ pub(super) fn direction(view: &View, controls: FormControls<'_>, stage: Stage) -
                 fieldset id=(name("policy")) {
                     legend { (t.custom_policies) }
                     p.hint { (t.custom_policies_hint) }
+                    @if lacks_judge { p.notice { (t.no_judge) } }
                     (controls.rows(&name("policy."), &policies))
                 }
             }
@@ -146,14 +163,20 @@ fn patterns(t: &Phrases, controls: FormControls<'_>, prefix: &str) -> Markup {
         add,
         remove: t.remove,
     };
+    let chip = |known: PatternName| {
+        let label = html! { code { (known.as_str()) } };
+        controls.tick_of(&name("pattern"), known.as_str(), label)
+    };
     html! {
         fieldset id=(name("patterns")) {
             legend { (t.patterns) }
-            (controls.radio(&name("which"), "all", (t.patterns_all, "")))
+            (controls.radio(&name("which"), "all", (t.patterns_all, t.patterns_all_hint)))
             (controls.radio(&name("which"), "chosen", (t.patterns_chosen, "")))
-            div.chips { @for known in PatternName::all() {
-                (controls.tick_of(&name("pattern"), known.as_str(), html! { code { (known.as_str()) } }))
-            } }
+            div.chips { @for known in PatternName::all() { (chip(known)) } }
+            div.chips role="group" aria-label=(t.further_patterns) {
+                span.wide { (t.further_patterns) span.hint { (t.further_patterns_hint) } }
+                @for known in PatternName::further() { (chip(known)) }
+            }
         }
         fieldset id=(name("custom")) { legend { (t.custom_patterns) } (controls.rows(&name("custom."), &rows(t.add_pattern))) }
         fieldset id=(name("allowed")) {

@@ -11,7 +11,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::phrases::Phrases;
-use crate::analysis::ui::records::rulings;
+use crate::analysis::ui::records::{rulings, scores};
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
@@ -39,6 +39,7 @@ pub(super) async fn text(
         Ok(Some(answer)) => Ok(part(html! {
             (tried.verdict(t, &answer))
             @if tried.has_policies { p.hint { (t.policies_left_out) } }
+            (scores(&visit.view, &answer.guardrails))
             (texts(t, &tried.text, &answer))
         })),
         Err(error) => wrong(&visit.view, error, &form),

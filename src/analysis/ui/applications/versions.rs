@@ -100,7 +100,10 @@ fn entry(
             }
             p.dim { (time(version.changed_at_ms)) " · " (version.changed_by) }
             @match &found {
-                Some(found) => (differences::table(t, found, (t.before, t.after))),
+                Some(found) => {
+                    (differences::weakened(&visit.view, found))
+                    (differences::table(&visit.view, found, (t.before, t.after)))
+                }
                 None => p.dim { (t.first_version) },
             }
         }

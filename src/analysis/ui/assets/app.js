@@ -181,7 +181,8 @@
         const headers = { 'X-Fragment': '1' };
         const response = await fetch(`${place.dataset.suggests}?${query}`, { headers, signal });
         const part = new DOMParser().parseFromString(await response.text(), 'text/html');
-        show(response.ok && document.activeElement === field ? [...part.body.childNodes] : []);
+        const isShown = response.ok || response.status === 401;
+        show(isShown && document.activeElement === field ? [...part.body.childNodes] : []);
       } catch (error) {
         if (!signal.aborted) show([]);
       }
@@ -225,6 +226,12 @@
     });
   }
 
+  // A page with a revealed original that the browser has kept is shown masked again.
+  addEventListener('pageshow', (event) => {
+    const revealed = event.persisted && document.querySelector('[data-revealed]');
+    if (revealed) location.replace(revealed.dataset.revealed);
+  });
+
   // Live updates: the server streams new rows to the list while the page is visible.
   const MOST_ROWS = 200;
   for (const place of document.querySelectorAll('[data-tail]')) {
@@ -232,12 +239,15 @@
     const body = document.querySelector('#records tbody');
     let stream = null;
     let after = Number(place.dataset.after);
+    let why = '';
     const end = (over) => {
       if (stream) stream.close();
       stream = null;
       place.dataset.state = over ? 'over' : 'paused';
       button.hidden = over;
-      place.querySelector('.problem').hidden = !over;
+      for (const problem of place.querySelectorAll('.problem')) {
+        problem.hidden = !over || problem.dataset.end !== why;
+      }
     };
     const add = (event) => {
       const part = new DOMParser().parseFromString(JSON.parse(event.data), 'text/html');
@@ -258,7 +268,10 @@
       stream = new EventSource(`${place.dataset.tail}${sign}after=${after}`);
       stream.addEventListener('open', () => { place.dataset.state = 'going'; });
       stream.addEventListener('rows', add);
-      stream.addEventListener('end', () => end(true));
+      stream.addEventListener('end', (event) => {
+        why = event.data;
+        end(true);
+      });
       stream.addEventListener('error', () => {
         if (stream && stream.readyState === EventSource.CLOSED) end(true);
       });

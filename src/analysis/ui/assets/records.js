@@ -71,6 +71,7 @@
         if (error.name === 'AbortError') return;
         place.dataset.state = 'over';
         tell(place.dataset.broke, true);
+        place.querySelector('.again').hidden = false;
       } finally {
         stop.hidden = true;
       }
@@ -149,7 +150,8 @@
         tell(progress.dataset.going.replace('{}', written(records)).replace('{}', size), false);
       };
       try {
-        const response = await fetch(link.href, { signal: control.signal });
+        const headers = { 'X-Fragment': '1' };
+        const response = await fetch(link.href, { headers, signal: control.signal });
         if (!response.ok || response.redirected) throw new Error(String(response.status));
         const most = Number(place.dataset.exports);
         const address = URL.createObjectURL(await whole(response, told, [control.signal, most]));
@@ -162,6 +164,7 @@
         control.abort();
         if (why === 'left') save(link.href, link.download);
         tell(progress.dataset[why], true);
+        progress.querySelector('.again').hidden = why !== 'broke';
       }
     };
     const begin = async (link) => {
@@ -170,6 +173,7 @@
       cancel.hidden = false;
       progress.dataset.state = 'going';
       tell(progress.dataset.begins, true);
+      progress.querySelector('.again').hidden = true;
       addEventListener('beforeunload', stay);
       await run(link);
       removeEventListener('beforeunload', stay);

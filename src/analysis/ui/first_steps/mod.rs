@@ -124,7 +124,7 @@ async fn first_steps(
         }
     };
     let records = match &application {
-        Some(application) if visit.may(Scope::Read) => {
+        Some(application) if visit.may_read() => {
             let filter = RecordFilter {
                 application_id: Some(application.id),
                 limit: RECORDS,
@@ -244,6 +244,22 @@ fn send_step(view: &View, snippets: &Snippets, is_known: bool) -> Markup {
         ("snippet-curl", "curl", snippets.curl()),
         ("snippet-python", "Python", snippets.python()),
         ("snippet-javascript", "JavaScript", snippets.javascript()),
+        (
+            "snippet-agents-sdk",
+            "OpenAI Agents SDK (Python)",
+            snippets.agents_sdk(),
+        ),
+        (
+            "snippet-anthropic",
+            "Anthropic SDK (Python)",
+            snippets.anthropic(),
+        ),
+        (
+            "snippet-codex",
+            "Codex (~/.codex/config.toml)",
+            snippets.codex(),
+        ),
+        ("snippet-claude-code", "Claude Code", snippets.claude_code()),
     ];
     html! {
         p.hint { (o.step_send_hint) }
@@ -278,7 +294,7 @@ async fn live(
     let tail = address("/ui/records/live", &[("application_id", &id)]);
     let is_empty = page.records.is_empty();
     Ok(html! {
-        div.bar { (rows::live_switch(r, &tail, &page.records)) a href=(address("/ui/records", &[("application_id", &id)])) { (r.records) } }
+        div.bar { (rows::live_switch(view, &tail, &page.records)) a href=(address("/ui/records", &[("application_id", &id)])) { (r.records) } }
         div.arrivals aria-live="polite" {
             div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
             div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) {

@@ -1,4 +1,5 @@
-//! The snippets to copy: a first request in three languages, with this server's own addresses.
+//! The snippets to copy: a first request in three languages, and with the libraries of the Responses and the Messages
+//! API; settings of two programs that act on their own. They have this server's own addresses.
 
 /// What the snippets are filled with.
 pub(super) struct Snippets {
@@ -79,6 +80,79 @@ impl Snippets {
              'X-Application-Id': '{application}',\n  }},\n}});\nconst answer = await client.chat.completions.create({{\n  \
              model: '{model}',\n  messages: [{{ role: 'user', content: '{MESSAGE}' }}],\n}});\n\
              console.log(answer.choices[0].message.content);"
+        )
+    }
+
+    /// For Python with the package `openai-agents`, which speaks the Responses API.
+    pub(super) fn agents_sdk(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            model,
+            ..
+        } = self;
+        let model_key = self.model_key();
+        format!(
+            "from agents import Agent, OpenAIResponsesModel, Runner, set_tracing_disabled\n\
+             from openai import AsyncOpenAI\n\n\
+             set_tracing_disabled(True)  # else the SDK also sends prompts and answers to OpenAI\n\
+             client = AsyncOpenAI(\n    base_url=\"{gateway}/v1\",\n    \
+             api_key=\"{model_key}\",\n    default_headers={{\n        \"X-Monitor-Api-Key\": \"{key}\",\n        \
+             \"X-Application-Id\": \"{application}\",\n    }},\n)\n\
+             model = OpenAIResponsesModel(model=\"{model}\", openai_client=client)\n\
+             result = Runner.run_sync(Agent(name=\"Assistant\", model=model), \"{MESSAGE}\")\n\
+             print(result.final_output)"
+        )
+    }
+
+    /// For Python with the package `anthropic`, which speaks the Messages API. Its base URL has no `/v1`.
+    pub(super) fn anthropic(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            model,
+            ..
+        } = self;
+        let model_key = self.model_key();
+        format!(
+            "from anthropic import Anthropic\n\nclient = Anthropic(\n    base_url=\"{gateway}\",\n    \
+             api_key=\"{model_key}\",\n    default_headers={{\n        \"X-Monitor-Api-Key\": \"{key}\",\n        \
+             \"X-Application-Id\": \"{application}\",\n    }},\n)\nmessage = client.messages.create(\n    \
+             model=\"{model}\",\n    max_tokens=1000,\n    \
+             messages=[{{\"role\": \"user\", \"content\": \"{MESSAGE}\"}}],\n)\n\
+             print(message.content[0].text)"
+        )
+    }
+
+    /// For the configuration of Codex, which reads headers from the environment.
+    pub(super) fn codex(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            ..
+        } = self;
+        format!(
+            "# export MONITOR_API_KEY='{key}'\nmodel_provider = \"monitor\"\n\n[model_providers.monitor]\n\
+             name = \"Monitor\"\nbase_url = \"{gateway}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
+             env_http_headers = {{ \"X-Monitor-Api-Key\" = \"MONITOR_API_KEY\" }}\n\
+             http_headers = {{ \"X-Application-Id\" = \"{application}\" }}"
+        )
+    }
+
+    /// For the environment of Claude Code.
+    pub(super) fn claude_code(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            ..
+        } = self;
+        format!(
+            "export ANTHROPIC_BASE_URL={gateway}\nexport ANTHROPIC_CUSTOM_HEADERS='X-Monitor-Api-Key: {key}\n\
+             X-Application-Id: {application}'"
         )
     }
 }

@@ -85,6 +85,16 @@ pub(crate) fn error_fragment(title: &str, text: &str) -> Html<String> {
     Html(html! { div.notice.bad role="alert" { strong { (title) } " " (text) } }.into_string())
 }
 
+/// Says in a part of a page that nobody is signed in. The link opens another window: the page may have a form.
+pub(crate) fn signed_out_fragment(view: &View, text: &str) -> Html<String> {
+    let part = html! {
+        div.notice.bad role="alert" {
+            (text) " " a href="/ui/sign-in" target="_blank" rel="noopener" { (view.t.sign_in) }
+        }
+    };
+    Html(part.into_string())
+}
+
 /// The whole document; `lead` goes into its head.
 fn document(view: &View, title: &str, lead: Markup, body: Markup) -> Html<String> {
     let page = html! {

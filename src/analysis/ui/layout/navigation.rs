@@ -9,6 +9,7 @@ pub(crate) enum Section {
     Overview,
     Records,
     Sessions,
+    Costs,
     Applications,
     Users,
     Tokens,
@@ -35,9 +36,9 @@ pub(crate) fn items(visit: &Visit) -> Vec<Item> {
     all.filter(|item| item.is_shown).collect()
 }
 
-fn traffic(visit: &Visit) -> [Item; 3] {
+fn traffic(visit: &Visit) -> [Item; 4] {
     let (r, o) = (visit.view.r(), visit.view.o());
-    let may_read = visit.may(Scope::Read);
+    let may_read = visit.may_read();
     [
         Item {
             section: Section::Overview,
@@ -58,6 +59,13 @@ fn traffic(visit: &Visit) -> [Item; 3] {
             path: "/ui/sessions",
             name: r.sessions,
             picture: "M4 5h11v8H8l-4 3zM10 16h6l4 3V9h-2",
+            is_shown: may_read,
+        },
+        Item {
+            section: Section::Costs,
+            path: "/ui/costs",
+            name: visit.view.c().costs,
+            picture: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM15 8.5h-4a2 2 0 0 0 0 3.5h2a2 2 0 0 1 0 3.5H9M12 6.5v11",
             is_shown: may_read,
         },
     ]

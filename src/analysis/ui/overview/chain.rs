@@ -3,7 +3,6 @@
 //! of its own.
 
 use crate::analysis::Services;
-use crate::analysis::access::Scope;
 use crate::analysis::records::ChainFilter;
 use crate::analysis::records::chain_report::{ChainPage, ChainReport};
 use crate::analysis::ui::failure::Failure;
@@ -43,7 +42,7 @@ pub(super) async fn page(
     visit: Visit,
     headers: HeaderMap,
 ) -> Result<Html<String>, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let filter = ChainFilter {
         limit: GATEWAYS,
         from: 1,

@@ -6,24 +6,23 @@ mod chain;
 mod chart;
 mod charts;
 mod health;
+mod no_judge;
 mod period;
 mod tiles;
 
-use crate::analysis::access::Scope;
 use crate::analysis::clock::now_ms;
 use crate::analysis::records::HourTraffic;
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{head, refusal};
+use crate::analysis::ui::layout::components::{content_or_refusal, head};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths::address;
 use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
-use crate::analysis::{ApiError, Services};
+use crate::analysis::{ApiError, FieldProblem, Services};
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
@@ -34,6 +33,8 @@ use std::sync::Arc;
 /// The address of the period's records with these filters.
 type Records<'a> = dyn Fn(&[(&str, &str)]) -> String + 'a;
 
+const NO_FILTER: &str =
+    "is no filter of the overview: choose one of its periods, or filter the records";
 /// Types of finds that are listed.
 const TYPES: u32 = 12;
 
@@ -47,6 +48,8 @@ pub(super) fn routes() -> Router<Ui> {
 struct OverviewQuery {
     period: Period,
     filter: ListQuery,
+    /// What of it the page does not do: nothing is left out silently.
+    problems: Vec<FieldProblem>,
 }
 
 /// The numbers of the page.
@@ -63,16 +66,13 @@ async fn page(
     visit: Visit,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let query = OverviewQuery::read(pairs);
-    let (status, content) = match query.overview(&services, &visit).await {
-        Ok(overview) => (StatusCode::OK, content(&services, &visit, &overview).await?),
-        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.t, visit.view.r().wrong_filter, &error),
-        ),
-        Err(other) => return Err(other.into()),
+    let found = match query.overview(&services, &visit).await {
+        Ok(overview) => Ok(content(&services, &visit, &overview).await?),
+        Err(error) => Err(error),
     };
+    let (status, content) = content_or_refusal(&visit.view, found)?;
     let o = visit.view.o();
     let content = html! {
         (head(o.overview, html! { p.dim { (o.overview_hint) } }, query.form(&visit)))
@@ -100,6 +100,7 @@ async fn content(
     };
     let is_whole = visit.account.application_id.is_none();
     Ok(html! {
+        (no_judge::notice(services, visit).await?)
         @if overview.traffic.is_empty() {
             p.notice { (o.no_traffic) " " a href="/ui/first-steps" { (o.to_first_steps) } }
         }
@@ -120,13 +121,24 @@ async fn content(
 impl OverviewQuery {
     fn read(pairs: Pairs) -> Self {
         let period = pairs.0.iter().find(|(name, _)| name == "period");
+        let period = Period::named(period.map_or("", |(_, word)| word));
+        let filter = ListQuery::read(pairs);
+        let wrong = period
+            .is_none()
+            .then(|| FieldProblem::new("period", "must be 24h, 7d or 30d"));
+        let others = filter.names().filter(|name| *name != "application_id");
+        let others = others.map(|name| FieldProblem::new(name, NO_FILTER));
         Self {
-            period: Period::of(period.map_or("", |(_, word)| word)),
-            filter: ListQuery::read(pairs),
+            problems: wrong.into_iter().chain(others).collect(),
+            period: period.unwrap_or(Period::Day),
+            filter,
         }
     }
 
     async fn overview(&self, services: &Services, visit: &Visit) -> Result<Overview, ApiError> {
+        if !self.problems.is_empty() {
+            return Err(ApiError::Fields(self.problems.clone()));
+        }
         let period = self.period;
         let filter = &self.filter;
         let filter = filter

@@ -36,10 +36,12 @@ impl Period {
         }
     }
 
-    /// The period of a word; the shortest one where it is none.
-    pub(super) fn of(word: &str) -> Self {
-        let named = Self::ALL.into_iter().find(|period| period.word() == word);
-        named.unwrap_or(Self::Day)
+    /// The period of a word; the shortest one of none.
+    pub(super) fn named(word: &str) -> Option<Self> {
+        match word {
+            "" => Some(Self::Day),
+            word => Self::ALL.into_iter().find(|period| period.word() == word),
+        }
     }
 
     /// How many buckets, and hours of each.
@@ -136,6 +138,7 @@ fn add(sum: &mut HourTraffic, more: &HourTraffic) {
     sum.flagged_dataclean += more.flagged_dataclean;
     sum.blocked += more.blocked;
     sum.failed += more.failed;
+    sum.unchecked += more.unchecked;
     sum.tokens = sum.tokens.saturating_add(more.tokens);
     sum.total_us = sum.total_us.saturating_add(more.total_us);
     sum.max_us = sum.max_us.max(more.max_us);
@@ -181,7 +184,8 @@ mod tests {
         assert!(buckets.iter().all(|bucket| bucket.sum.prompts == 6));
         let total = total(&buckets);
         assert_eq!((total.prompts, total.max_us), (168, 9));
-        assert_eq!(Period::of("7d"), Period::Week);
-        assert_eq!(Period::of("soon"), Period::Day);
+        assert_eq!(Period::named("7d"), Some(Period::Week));
+        assert_eq!(Period::named(""), Some(Period::Day));
+        assert_eq!(Period::named("soon"), None);
     }
 }

@@ -76,7 +76,7 @@ fn verdicts(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile
         to: records(&[("verdict", verdict)]),
         tone: match (count, verdict) {
             (0, _) => "",
-            (_, "dataclean") => "warn",
+            (_, "dataclean" | "unchecked") => "warn",
             _ => "bad",
         },
     };
@@ -90,6 +90,7 @@ fn verdicts(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile
             "custom_policy",
         ),
         (o.failed, total.failed, "failed"),
+        (o.passed_unchecked, total.unchecked, "unchecked"),
     ];
     sums.into_iter().map(tile).collect()
 }

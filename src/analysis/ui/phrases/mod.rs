@@ -13,6 +13,7 @@ macro_rules! phrases {
     };
 }
 
+mod costs;
 mod guardrails;
 mod overview;
 mod problems;
@@ -20,6 +21,7 @@ mod records;
 mod tokens;
 mod units;
 
+pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
@@ -47,6 +49,7 @@ impl Phrases {
         match role {
             Role::Administrator => self.administrator,
             Role::Analyst => self.analyst,
+            Role::Reviewer => self.reviewer,
             Role::Developer => self.developer,
         }
     }
@@ -118,6 +121,15 @@ phrases! {
     // Signing in
     sign_in: "Sign in", "Войти";
     sign_out: "Sign out", "Выйти";
+    form_is_kept: "Your session had ended when you sent the form. Nothing is saved yet: sign in to get back what you entered.",
+        "К моменту отправки формы сеанс закончился. Пока ничего не сохранено: войдите, и введённое вернётся.";
+    form_was_not_sent: "Your session had ended, so nothing was changed. Sign in and repeat it.",
+        "Сеанс закончился, поэтому ничего не изменено. Войдите и повторите.";
+    form_is_back: "This is what you entered before your session ended. It is not saved yet: check it, then save.",
+        "Это введено до окончания сеанса. Пока не сохранено: проверьте и сохраните.";
+    form_is_over: "This form is no longer kept", "Эта форма уже не хранится";
+    form_is_over_hint: "A form is kept for half an hour after it was sent, for the account that it was opened with. Nothing of it was saved.",
+        "Форма хранится полчаса после отправки, для учётной записи, под которой её открыли. Из неё ничего не сохранено.";
     signed_out: "You are not signed in, or your session has ended.",
         "Вы не вошли в систему, или сеанс завершён.";
     password: "Password", "Пароль";
@@ -159,9 +171,10 @@ phrases! {
     role: "Role", "Роль";
     administrator: "Administrator", "Администратор";
     analyst: "Analyst", "Аналитик";
+    reviewer: "Reviewer", "Наблюдатель";
     developer: "Developer", "Разработчик";
-    roles_hint: "Administrators can do everything. Analysts read records. Developers manage applications and tokens but cannot read records.",
-        "Администратор может всё. Аналитик читает записи. Разработчик управляет приложениями и токенами, но не может читать записи.";
+    roles_hint: "Administrators can do everything. Analysts read records. Reviewers read cleaned texts only. Developers manage applications and tokens but cannot read records.",
+        "Администратор может всё. Аналитик читает записи. Наблюдатель видит только очищенные тексты. Разработчик управляет приложениями и токенами, но не может читать записи.";
     only_application: "Only this application (optional)", "Только это приложение (необязательно)";
     make_link: "Create a one-time link", "Создать одноразовую ссылку";
     new_link: "New link", "Новая ссылка";
@@ -203,6 +216,10 @@ phrases! {
     phrase_hint: "The answer that a user receives when a prompt is blocked.",
         "Ответ, который получает пользователь, если запрос заблокирован.";
     blocks_on: "What blocks a prompt", "Что блокирует запрос";
+    blocker_off: "No effect: this check is off for prompts, below.",
+        "Не действует: эта проверка запросов ниже выключена.";
+    blocker_without_policies: "No effect: no policy is written for prompts, below.",
+        "Не действует: ниже нет политик для запросов.";
     sensitive_data: "Sensitive data", "Чувствительные данные";
     guardrails: "Guardrails", "Защитные правила";
     custom_policies: "Custom policies", "Пользовательские политики";
@@ -232,6 +249,17 @@ phrases! {
     block_details_header: "in the header X-Monitor-Replaced", "в заголовке X-Monitor-Replaced";
     block_details_hint: "The header is for clients that accept only texts in the metadata of an answer.",
         "Заголовок нужен клиентам, которые принимают в поле metadata только строки.";
+    embeddings: "Texts of embeddings", "Тексты для эмбеддингов";
+    embeddings_off: "Forward unread", "Пересылать, не читая";
+    embeddings_record: "Record", "Записывать";
+    embeddings_check: "Record, and refuse what is blocked", "Записывать и отклонять то, что блокируется";
+    embeddings_hint: "An embedding has no answer to replace: a blocked call gets an error. Checking needs the synchronous mode.",
+        "У эмбеддинга нет ответа, который можно заменить: заблокированный вызов получает ошибку. Для проверки нужен синхронный режим.";
+    tool_arguments: "Arguments of tool calls", "Аргументы вызовов инструментов";
+    tool_arguments_checked: "Check", "Проверять";
+    tool_arguments_unchecked: "Do not check: names of tools only", "Не проверять: только названия инструментов";
+    tool_arguments_hint: "Arguments that are not checked reach the client and its tools whatever they contain.",
+        "Непроверенные аргументы доходят до клиента и его инструментов, что бы в них ни было.";
     local_patterns: "Patterns that the gateway itself checks", "Шаблоны, которые проверяет сам шлюз";
     local_patterns_hint: "Redaction and checked streaming use the gateway's own detection.",
         "Для скрытия данных и проверки на лету шлюз ищет сам.";
@@ -255,7 +283,12 @@ phrases! {
         "Находить персональные и коммерческие данные и очищать хранимый текст.";
     patterns: "Patterns", "Шаблоны";
     patterns_all: "All, including those of later versions", "Все, включая шаблоны будущих версий";
+    patterns_all_hint: "Without the further patterns, which have to be ticked one by one under “Only these”.",
+        "Без дополнительных шаблонов: их отмечают по одному в списке «Только эти».";
     patterns_chosen: "Only these:", "Только эти:";
+    further_patterns: "Further patterns", "Дополнительные шаблоны";
+    further_patterns_hint: "Bank, vehicle and policy numbers, wallets, keys and passwords: found only where ticked.",
+        "Банковские реквизиты, номера машин и полисов, кошельки, ключи и пароли: ищутся только отмеченные.";
     custom_patterns: "Custom patterns", "Пользовательские шаблоны";
     add_pattern: "Add a pattern", "Добавить шаблон";
     regex: "Regular expression", "Регулярное выражение";
@@ -271,6 +304,8 @@ phrases! {
     guardrails_hint: "Detect attacks on the model and harmful requests.",
         "Обнаруживать атаки на модель и опасные запросы.";
     custom_policies_hint: "Rules written in your own words.", "Правила, описанные вашими словами.";
+    no_judge: "No judge is configured: policies are only matched by their keywords, and synchronous calls pass unchecked, unless calls without a verdict are rejected.",
+        "Судья не настроен: политики проверяются только по ключевым словам, а синхронные вызовы проходят без проверки, если вызовы без вердикта не отклоняются.";
     instruction: "Instruction", "Инструкция";
     add_policy: "Add a policy", "Добавить политику";
     token_thresholds: "Token thresholds", "Пороги по числу токенов";
@@ -337,6 +372,9 @@ phrases! {
     after: "After", "Стало";
     differences: "Differences", "Отличия";
     no_differences: "No differences.", "Отличий нет.";
+    weaker: "weakens protection", "ослабляет защиту";
+    in_prompts: "{} in prompts", "{} в запросах";
+    in_answers: "{} in answers", "{} в ответах";
     conflict: "Somebody else has saved this application.", "Это приложение уже сохранил кто-то другой.";
     conflict_hint: "Your changes are still in the form below. Saving again overwrites theirs.",
         "Ваши изменения остались в форме ниже. Повторное сохранение перезапишет чужие.";

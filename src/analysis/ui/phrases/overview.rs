@@ -15,6 +15,9 @@ phrases! {
     blocked: "Blocked", "Заблокировано";
     of_messages: "{} of all messages", "{} от всех сообщений";
     failed: "Failed exchanges", "Вызовы со сбоем";
+    passed_unchecked: "Passed unchecked", "Пропущено без проверки";
+    no_judge_for: "No judge is configured: custom policies are only matched by their keywords, and synchronous calls pass unchecked. This concerns:",
+        "Судья не настроен: пользовательские политики проверяются только по ключевым словам, а синхронные вызовы проходят без проверки. Это касается приложений:";
     with_sensitive_data: "With sensitive data", "С чувствительными данными";
     analysis_time: "Analysis time", "Время анализа";
     longest: "maximum {}", "максимум {}";
@@ -114,8 +117,8 @@ phrases! {
 
     // Audit
     audit: "Audit log", "Журнал действий";
-    audit_hint: "Who changed what, newest first. Times are in UTC. Texts, passwords and tokens are never logged.",
-        "Кто и что изменил, сначала новые. Время: UTC. Тексты, пароли и токены сюда не попадают.";
+    audit_hint: "Who changed what and who read originals, newest first. Times are in UTC. Texts, passwords and tokens are never logged.",
+        "Кто и что изменил и кто читал исходные тексты, сначала новые. Время: UTC. Тексты, пароли и токены сюда не попадают.";
     person: "Person or token", "Пользователь или токен";
     action: "Action", "Действие";
     any_action: "Any", "Любое";
@@ -135,6 +138,9 @@ phrases! {
     token_revoke: "revoked a token", "отзыв токена";
     records_erase: "erased a user's records", "удаление записей пользователя";
     records_readmit: "let an erased user's records be stored again", "разрешение снова хранить записи пользователя";
+    record_read_original: "read the original of a record", "просмотр исходного текста записи";
+    records_export: "exported records", "экспорт записей";
+    attachment_download: "downloaded an attachment", "скачивание вложения";
     account_create: "created an account", "создание учётной записи";
     account_change: "changed an account", "изменение учётной записи";
     account_link: "created a one-time link", "создание одноразовой ссылки";
@@ -185,8 +191,8 @@ phrases! {
         "Ожидание первой записи… Она появится автоматически.";
     has_arrived: "The latest records of this application, newest first:",
         "Последние записи этого приложения, сначала новые:";
-    not_yours_to_read: "Only analysts and administrators can see records.",
-        "Записи доступны только аналитикам и администраторам.";
+    not_yours_to_read: "Only analysts, reviewers and administrators can see records.",
+        "Записи доступны только аналитикам, наблюдателям и администраторам.";
     no_application: "There is no application yet.", "Приложений пока нет.";
     choose: "Choose", "Выбрать";
     gateway_address: "Gateway", "Шлюз";

@@ -23,14 +23,20 @@ phrases! {
     suggested_some: "First {} applications shown; type more of the name",
         "Показано приложений: {}; уточните имя";
     find_type: "Finding type", "Тип находки";
+    with_tool_calls: "With tool calls only", "Только с вызовами инструментов";
     from: "From (UTC)", "С (UTC)";
     until: "Before (UTC)", "До (UTC)";
     more_filters: "More filters", "Ещё фильтры";
     flagged: "Flagged", "С нарушениями";
     clean: "Clean", "Без нарушений";
+    unchecked: "Passed unchecked", "Пропущенные без проверки";
     blocked: "Blocked", "Заблокированные";
     failed: "Failed exchanges", "Вызовы со сбоем";
     wrong_filter: "Invalid filter:", "Неверный фильтр:";
+    unknown_type: "no finding has the type", "нет находок типа";
+    types_meant: "Did you mean", "Возможно, вы имели в виду";
+    types_are_named: "The field suggests the built-in types; custom patterns have their own names.",
+        "Встроенные типы подсказывает поле; у своих шаблонов свои имена.";
     unknown_application: "no application has this name", "приложения с таким именем нет";
     ambiguous_application: "several applications have this name: enter the identifier",
         "приложений с таким именем несколько: укажите идентификатор";
@@ -43,7 +49,7 @@ phrases! {
     searched_all: "Searched all records of this filter: {}.", "Просмотрены все записи этого фильтра: {}.";
     stop_search: "Stop", "Остановить";
     search_stopped: "Stopped.", "Остановлено.";
-    search_broke: "The search was interrupted. Reload the page.", "Поиск прервался. Обновите страницу.";
+    search_broke: "The search was interrupted.", "Поиск прервался.";
     export: "Export", "Экспорт";
     export_begins: "Starting the export…", "Экспорт начинается…";
     export_going: "Records so far: {} ({})", "Записей: {} ({})";
@@ -56,11 +62,25 @@ phrases! {
     export_csv: "Export these records as CSV", "Экспортировать эти записи в CSV";
     export_jsonl: "Export these records as JSON Lines", "Экспортировать эти записи в JSON Lines";
 
+    // Cost
+    cost: "Cost", "Стоимость";
+    model: "Model", "Модель";
+    cost_estimated: "estimated", "оценка";
+    cost_unpriced: "not known", "неизвестна";
+    cost_repeated: "stored response, not counted again", "сохранённый ответ, повторно не учтён";
+    call_tokens: "Tokens of the call", "Токены вызова";
+    prompt_tokens: "prompt", "запрос";
+    cached_tokens: "of it from the cache", "из них из кэша";
+    cache_write_tokens: "of it to the cache", "из них в кэш";
+    completion_tokens: "answer", "ответ";
+    reasoning_tokens: "of it reasoning", "из них рассуждения";
+    tokens_estimated: "counted in the recorded texts: the model server reported none",
+        "подсчитаны по записанным текстам: сервер модели их не сообщил";
+
     // Live
     live: "Live", "Автообновление";
     live_paused: "Paused", "Приостановлено";
-    live_over: "Live updates have stopped. Reload the page.",
-        "Автообновление остановлено. Обновите страницу.";
+    live_over: "Live updates have stopped.", "Автообновление остановлено.";
 
     // Verdicts
     was_blocked: "blocked", "заблокировано";
@@ -69,6 +89,9 @@ phrases! {
     by_custom_policy: "custom policy", "пользовательская политика";
     was_incomplete: "incomplete", "не завершено";
     was_clean: "clean", "без нарушений";
+    was_unchecked: "passed unchecked", "пропущено без проверки";
+    was_unchecked_hint: "There was no verdict in time, or only a part of one, and the policy lets such calls pass.",
+        "Вердикта вовремя не было или он был неполным, а политика пропускает такие вызовы.";
     analysis_partial: "partly checked", "проверено частично";
     analysis_failed: "not checked", "не проверено";
     nothing_flagged: "Nothing flagged.", "Нарушений нет.";
@@ -79,6 +102,16 @@ phrases! {
     cleaned: "Cleaned", "Очищенный";
     original_not_kept: "This application does not store original texts.",
         "Исходные тексты этого приложения не хранятся.";
+    reveal: "Reveal", "Показать";
+    reveal_hint: "Findings are masked. Reading originals is recorded in the audit log.",
+        "Находки скрыты. Просмотр исходных текстов записывается в журнал действий.";
+    revealed: "Originals are shown this once; the audit log has an entry of each.",
+        "Исходные тексты показаны один раз, в журнале действий есть записи.";
+    mask_again: "Mask again", "Скрыть снова";
+    original_not_yours: "Your role reads cleaned texts only.", "Ваша роль видит только очищенные тексты.";
+    name_hidden: "name hidden", "имя скрыто";
+    text_hidden: "Nothing was cleaned: the text is shown once the original is revealed.",
+        "Очищенного текста нет: текст виден, если показать исходный.";
     no_text: "No text.", "Текста нет.";
     text_cut: "Only the beginning is shown; the JSON file has the whole text.",
         "Показано только начало; весь текст в файле JSON.";
@@ -91,6 +124,7 @@ phrases! {
     violated: "violated", "нарушена";
     kept_to: "not violated", "соблюдена";
     over_threshold: "over threshold", "выше порога";
+    no_scores: "No category scores above 0.", "Все категории получили оценку 0.";
     not_checked: "Failed checks", "Невыполненные проверки";
     warnings: "Warnings", "Предупреждения";
     details: "Details", "Подробности";
@@ -127,6 +161,14 @@ phrases! {
     tool_calls: "Tools called in this exchange", "Инструменты, вызванные в этом обмене";
     tool_arguments: "Tool arguments", "Аргументы инструмента";
     tool_result: "Tool result", "Результат инструмента";
+    calls_of_tools: "Calls of tools", "Вызовы инструментов";
+    results_of_tools: "Results of tools", "Результаты инструментов";
+    more_parts: "{} more are in the JSON file of the record.", "Ещё {}: в файле JSON этой записи.";
+    part_cut: "only the beginning", "только начало";
+    part_not_kept: "No text: it is not stored, or it was not checked and is shown with the original only.",
+        "Текста нет: он не хранится либо не проверен и виден только вместе с исходным.";
+    part_exempt: "not checked, by policy", "не проверяется по политике";
+    same_prompt: "The same prompt, with results of tools.", "Тот же запрос, с результатами инструментов.";
     part: "Part", "Часть";
     text: "Text", "Текст";
 

@@ -11,6 +11,8 @@ phrases! {
     ingest_hint: "Send messages for analysis. A gateway needs nothing else.",
         "Отправлять сообщения на анализ. Шлюзу достаточно этого права.";
     read_hint: "Read records, sessions and files.", "Читать записи, сессии и файлы.";
+    read_cleaned_hint: "Read records and sessions without original texts and files.",
+        "Читать записи и сессии без исходных текстов и файлов.";
     admin_hint: "Change applications, rules and tokens.", "Менять приложения, правила и токены.";
     ends: "Expires", "Истекает";
     in_days: "in", "через";

@@ -1,8 +1,9 @@
 //! What else is kept of a record: how its exchange failed, by which rules it was judged, how long that
 //! took, its files, and what its caller sent along.
 
-use super::bounded_text;
-use crate::analysis::records::{Attachment, Scanned, StoredRecord};
+use super::{bounded_text, rows};
+use crate::analysis::access::Scope;
+use crate::analysis::records::{Attachment, CallCost, Scanned, StoredRecord};
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
@@ -10,6 +11,7 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
+use monitor_model::{MODEL_PARAMETER, USAGE_PARAMETER};
 use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.
@@ -21,6 +23,9 @@ const SHOWN_ELSEWHERE: [&str; 6] = [
     "incomplete",
     "tool_call_id",
 ];
+
+/// The same with the answer of a model.
+const OF_CALL: [&str; 2] = [MODEL_PARAMETER, USAGE_PARAMETER];
 
 /// Bytes of each of a request's parameters, and of all of them; of rules that came with it, and of each
 /// word about a failure.
@@ -77,6 +82,7 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (r.rules) } dd { (rules(visit, record)) }
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
                 dt { (r.timings) } dd { @for (name, us) in times { div { (visit.view.u().in_milliseconds(us)) " " span.dim { (name) } } } }
+                @if let Some(cost) = &summary.cost { (call(visit, cost)) }
                 dt { (r.record_id) } dd { code { (summary.id) } }
                 @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (bounded_text::name(exchange)) } } }
                 @if let Some(tool) = &summary.tool {
@@ -86,6 +92,29 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
             }
         }
+    }
+}
+
+/// The model of a call, its tokens and its cost.
+fn call(visit: &Visit, cost: &CallCost) -> Markup {
+    let r = visit.view.r();
+    let [prompt, cached, written, completion, reasoning, _] = cost.usage.tokens.to_array();
+    let tokens = [
+        (r.prompt_tokens, prompt),
+        (r.cached_tokens, cached),
+        (r.cache_write_tokens, written),
+        (r.completion_tokens, completion),
+        (r.reasoning_tokens, reasoning),
+    ];
+    let tokens = tokens.map(|(name, tokens)| tokens.map(|tokens| (name, tokens)));
+    html! {
+        @if let Some(model) = &cost.model { dt { (r.model) } dd { code { (bounded_text::name(model)) } } }
+        dt { (r.call_tokens) }
+        dd {
+            @for (name, tokens) in tokens.into_iter().flatten() { div { (tokens) " " span.dim { (name) } } }
+            @if cost.usage.estimated { div.dim.small { (r.tokens_estimated) } }
+        }
+        dt { (r.cost) } dd { (rows::cost(r, cost)) }
     }
 }
 
@@ -114,8 +143,8 @@ fn inline_rules(r: &RecordPhrases, rules: &Value) -> Markup {
 }
 
 /// The files of a record, for saving.
-pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup {
-    let r = view.r();
+pub(super) fn files(visit: &Visit, address: &str, files: &[Attachment]) -> Markup {
+    let r = visit.view.r();
     let table = Table {
         name: r.attachments,
         look: "",
@@ -125,7 +154,7 @@ pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup 
             Column::Text(r.finds),
         ],
     };
-    let rows = html! { @for file in files { (table.row(cells(view, address, file))) } };
+    let rows = html! { @for file in files { (table.row(cells(visit, address, file))) } };
     html! {
         @if !files.is_empty() {
             section.card { h2 { (r.attachments) } div.table.flat { (table.of(rows)) } }
@@ -133,8 +162,9 @@ pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup 
     }
 }
 
-fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
-    let r = view.r();
+fn cells(visit: &Visit, address: &str, file: &Attachment) -> [Markup; 3] {
+    let (view, r) = (&visit.view, visit.view.r());
+    let may_save = file.kept && visit.may(Scope::Read);
     let scanned = match file.findings.scanned {
         Scanned::Whole => r.scanned_whole,
         Scanned::Part => r.scanned_part,
@@ -143,7 +173,7 @@ fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
     };
     [
         html! {
-            @if file.kept { a href=(paths::address(&format!("{address}/attachments/{}", file.hash), &[("name", &file.name)])) download title=(r.save_file) { (file.name) } } @else { (file.name) }
+            @if may_save { a href=(paths::address(&format!("{address}/attachments/{}", file.hash), &[("name", &file.name)])) download title=(r.save_file) { (file.name) } } @else if file.name.is_empty() { span.dim { (r.name_hidden) } } @else { (file.name) }
             div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
         },
         html! { (view.u().size(file.size)) },
@@ -158,7 +188,11 @@ fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
 pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
     let r = view.r();
     let all = record.additional_parameters.iter();
-    let mut all = all.filter(|(name, _)| !SHOWN_ELSEWHERE.contains(&name.as_str()));
+    let is_elsewhere = |name: &str| {
+        let of_call = record.summary.cost.is_some() && OF_CALL.contains(&name);
+        of_call || SHOWN_ELSEWHERE.contains(&name)
+    };
+    let mut all = all.filter(|(name, _)| !is_elsewhere(name));
     let (mut shown, mut left, mut is_cut) = (Vec::new(), PARAMETERS, false);
     for (name, value) in all.by_ref() {
         let (text, is_part) = bounded_text::value(value, PARAMETER.min(left));

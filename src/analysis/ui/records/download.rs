@@ -21,7 +21,7 @@ pub(super) async fn export(
     visit: Visit,
     Query(mut pairs): Pairs,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let format = pairs.extract_if(.., |(name, _)| name == "format").last();
     let format = format.and_then(|(_, word)| Format::named(&word));
     let format = format.ok_or(Failure::NotFound)?;
@@ -30,7 +30,7 @@ pub(super) async fn export(
         .resolved(&services, &visit.caller, visit.view.r())
         .await?;
     let filter = query.records()?;
-    Ok(export::all(services, visit.caller, filter, format).await?)
+    Ok(export::all(services, &visit.caller, filter, format).await?)
 }
 
 pub(super) async fn json(
@@ -38,10 +38,10 @@ pub(super) async fn json(
     visit: Visit,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let record = services
         .records
-        .record(&visit.caller, record_id(&id)?)
+        .readable(&visit.caller, record_id(&id)?)
         .await?;
     let files = services
         .records

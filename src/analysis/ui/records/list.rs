@@ -1,9 +1,9 @@
 //! The list of records: filters, keyset pages, exports, and a table that grows by itself while its
 //! first page is open.
 
-use super::{filter_bar, filters, rows};
-use crate::analysis::access::Scope;
-use crate::analysis::records::RecordPage;
+use super::filters::{self, filter_bar, types};
+use super::rows;
+use crate::analysis::records::{RecordFilter, RecordPage};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{content_or_refusal, head, number, time_exact};
@@ -16,6 +16,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_model::is_pattern_name;
 use std::sync::Arc;
 
 /// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.
@@ -27,7 +28,7 @@ pub(super) async fn page(
     headers: HeaderMap,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let query = ListQuery::read(pairs);
     if headers.contains_key("x-fragment") {
         let part = found(&services, &visit, &query).await?;
@@ -50,7 +51,7 @@ pub(super) async fn page_with(
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
         (message)
         (saved)
-        (filters::form(&visit.view, query))
+        (filters::form(visit, query))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);
@@ -63,7 +64,17 @@ async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<
     let query = query.resolved(services, &visit.caller, view.r()).await?;
     let filter = query.records()?;
     let enough = filter.limit;
+    let searched = RecordFilter {
+        application_id: filter.application_id,
+        kind: filter.kind.clone(),
+        limit: 1,
+        ..RecordFilter::default()
+    };
     let page = services.records.page(&visit.caller, filter).await?;
+    let unknown = match page.records.is_empty() && page.next_before.is_none() {
+        true => unknown_type(services, visit, searched).await?,
+        false => None,
+    };
     let ids = page.records.iter().map(|record| record.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
     Ok(html! {
@@ -71,19 +82,33 @@ async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<
             (live(view, &query, &page))
             (exports(view, &query))
         }
+        @if let Some(kind) = unknown { (types::unknown(view, &query, &kind)) }
         (table(view, &page, &names))
         @if query.has(&["text"]) { (search(view, &query, &page, enough)) }
         div #ways { (pager(view, &query, &page)) }
     })
 }
 
+/// The type of this filter, if it is none that is built in and no record has a find of it.
+async fn unknown_type(
+    services: &Services,
+    visit: &Visit,
+    filter: RecordFilter,
+) -> Result<Option<String>, ApiError> {
+    let kind = filter.kind.clone();
+    let Some(kind) = kind.filter(|kind| !is_pattern_name(kind)) else {
+        return Ok(None);
+    };
+    let found = services.records.page(&visit.caller, filter).await?;
+    Ok(found.records.is_empty().then_some(kind))
+}
+
 /// The switch of live updates; only the first page without a text search has them.
 fn live(view: &View, query: &ListQuery, page: &RecordPage) -> Markup {
-    let r = view.r();
     if query.has(&["before", "text", "to"]) {
         return html! { span {} };
     }
-    rows::live_switch(r, &query.address("/ui/records/live"), &page.records)
+    rows::live_switch(view, &query.address("/ui/records/live"), &page.records)
 }
 
 fn exports(view: &View, query: &ListQuery) -> Markup {
@@ -101,7 +126,7 @@ fn exports(view: &View, query: &ListQuery) -> Markup {
             a.button.small href=(address("jsonl")) title=(r.export_jsonl) download="records.jsonl" { "JSONL" }
             span.exporting hidden data-begins=(r.export_begins) data-going=(r.export_going) data-saved=(r.export_saved)
                 data-cancelled=(r.export_cancelled) data-broke=(r.export_broke) data-left=(r.export_left) {
-                span.told {} span.hidden role="status" {}
+                span.told {} span.hidden role="status" {} span.again hidden { " " (rows::way_on(view)) }
                 button.small.quiet type="button" { (r.export_cancel) }
             }
         }
@@ -138,6 +163,7 @@ fn search(view: &View, query: &ListQuery, page: &RecordPage, enough: u32) -> Mar
                 }
             }
             span.hidden role="status" {}
+            span.again hidden { " " (rows::way_on(view)) }
             button.small type="button" hidden { (r.stop_search) }
         }
     }

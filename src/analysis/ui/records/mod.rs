@@ -5,20 +5,18 @@ mod bounded_text;
 mod conversation;
 mod details;
 mod download;
-mod filter_bar;
 mod filters;
 mod list;
-mod live_limit;
-mod live_stream;
+mod live;
 mod record;
 pub(crate) mod rows;
-mod saved_filters;
 mod sessions;
 mod tool_calls;
+mod tool_parts;
 mod verdicts;
 
-pub(crate) use live_limit::LiveLimit;
-pub(crate) use verdicts::rulings;
+pub(crate) use live::{LiveLimit, SIGNED_OUT_EVENT};
+pub(crate) use verdicts::{rulings, scores};
 
 use super::failure::Failure;
 use super::state::Ui;
@@ -29,15 +27,20 @@ use monitor_model::RecordId;
 pub(crate) fn routes() -> Router<Ui> {
     Router::new()
         .route("/records", get(list::page))
-        .route("/records/live", get(live_stream::stream))
-        .route("/records/filters", post(saved_filters::save))
-        .route("/records/filters/{id}/remove", post(saved_filters::remove))
+        .route("/records/live", get(live::stream))
+        .route("/records/filters", post(filters::saved_filters::save))
+        .route(
+            "/records/filters/{id}/remove",
+            post(filters::saved_filters::remove),
+        )
         .route("/records/export", get(download::export))
         .route("/records/{id}", get(record::page))
+        .route("/records/{id}/original", post(record::reveal))
         .route("/records/{id}/json", get(download::json))
         .route("/records/{id}/attachments/{sha256}", get(download::file))
         .route("/sessions", get(sessions::page))
         .route("/sessions/one", get(conversation::page))
+        .route("/sessions/one/original", post(conversation::reveal))
 }
 
 /// The identifier in an address; a text that is no UUID names no record.

@@ -1,23 +1,27 @@
-//! One record: its texts side by side, what was decided and why, and everything else that is kept of
-//! it.
+//! One record: its texts side by side, what was decided and why, and everything else that is kept of it. Originals are
+//! masked until somebody who may read them asks for them: the answer to that form has them, and no other page.
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
-use super::{details, record_id, rows, tool_calls, verdicts};
+use super::{details, record_id, rows, tool_calls, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::records::StoredRecord;
+use crate::analysis::records::masking::{CleanedRecord, MaskedText, has_original};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{head, time_exact};
+use crate::analysis::ui::layout::components::{head, time_exact, token_field};
 use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths;
+use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::Entity;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// How much of each text a page shows.
@@ -26,16 +30,63 @@ const SHOWN: TextLimit = TextLimit {
     marks: 250,
 };
 
+/// What a page shows of the original.
+#[derive(Clone, Copy)]
+enum Original<'r> {
+    /// There is none that anybody may see.
+    NotKept,
+    /// Its finds are masked; None where nobody knows them all.
+    Masked(Option<&'r MaskedText>),
+    /// As it is.
+    Revealed,
+}
+
 pub(super) async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
 ) -> Result<Html<String>, Failure> {
+    visit.must_read()?;
+    let found = services.records.record(&visit.caller, record_id(&id)?);
+    let CleanedRecord {
+        record,
+        masked,
+        has_original,
+    } = found.await?;
+    let original = match has_original {
+        true => Original::Masked(masked.as_ref()),
+        false => Original::NotKept,
+    };
+    show(&services, &visit, record, original).await
+}
+
+/// The page with the original, which the audit log has an entry of. It is not kept by the browser, and its address
+/// shows the masked page.
+pub(super) async fn reveal(
+    State(services): State<Arc<Services>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    _: Form,
+) -> Result<Html<String>, Failure> {
     visit.must(Scope::Read)?;
-    let record = services
-        .records
-        .record(&visit.caller, record_id(&id)?)
-        .await?;
+    let record = services.records.original(&visit.caller, record_id(&id)?);
+    let record = record.await?;
+    let original = match has_original(&record) {
+        true => Original::Revealed,
+        false => Original::NotKept,
+    };
+    show(&services, &visit, record, original).await
+}
+
+async fn show(
+    services: &Services,
+    visit: &Visit,
+    mut record: StoredRecord,
+    original: Original<'_>,
+) -> Result<Html<String>, Failure> {
+    // What earlier versions stored is marked here only.
+    record.summary.unchecked |=
+        record.additional_parameters.get("unchecked") == Some(&Value::Bool(true));
     let files = services
         .records
         .attachments(&visit.caller, record.summary.seq)
@@ -54,14 +105,15 @@ pub(super) async fn page(
     let content = html! {
         (head(title, subtitle(view, &record, &names), actions))
         (details::failure(view, &record))
-        (texts(view, &record))
+        (texts(visit, &record, original))
+        (tool_parts::card(view, &record))
         (tool_calls::card(view, &tools))
         div.halves {
-            div { (verdicts::card(view, &record)) (details::files(view, &address, &files)) }
-            div { (details::card(&visit, &record)) (details::parameters(view, &record)) }
+            div { (verdicts::card(view, &record)) (details::files(visit, &address, &files)) }
+            div { (details::card(visit, &record)) (details::parameters(view, &record)) }
         }
     };
-    Ok(layout::page(&visit, Section::Records, title, content))
+    Ok(layout::page(visit, Section::Records, title, content))
 }
 
 fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
@@ -81,18 +133,25 @@ fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
     }
 }
 
-fn texts(view: &View, record: &StoredRecord) -> Markup {
-    let r = view.r();
+fn texts(visit: &Visit, record: &StoredRecord, original: Original<'_>) -> Markup {
+    let (view, r) = (&visit.view, visit.view.r());
     let report = &record.answer.dataclean;
-    let (original, cleaned) = (record.message.as_deref(), report.cleaned_text.as_deref());
+    let cleaned = report.cleaned_text.as_deref();
     html! {
         section.card aria-label=(r.texts) {
             div.halves {
                 div {
                     h2 { (r.original) }
                     @match original {
-                        Some(text) => (block(view, text, &report.entities)),
-                        None => p.dim { (r.original_not_kept) },
+                        Original::NotKept => p.dim { (r.original_not_kept) },
+                        Original::Masked(masked) => {
+                            (way_to_original(visit, record))
+                            @if let Some(masked) = masked { (block(view, &masked.text, &masked.entities)) }
+                        }
+                        Original::Revealed => {
+                            (revealed(r, &format!("/ui/records/{}", record.summary.id)))
+                            @if let Some(text) = &record.message { (block(view, text, &report.entities)) }
+                        }
                     }
                 }
                 div {
@@ -105,6 +164,32 @@ fn texts(view: &View, record: &StoredRecord) -> Markup {
             }
         }
     }
+}
+
+/// The button that shows the original, for those who may read it.
+fn way_to_original(visit: &Visit, record: &StoredRecord) -> Markup {
+    let address = format!("/ui/records/{}/original", record.summary.id);
+    html! {
+        @if visit.may(Scope::Read) { (reveal_form(visit, &address)) }
+        @else { p.dim { (visit.view.r().original_not_yours) } }
+    }
+}
+
+/// The form that shows originals.
+pub(super) fn reveal_form(visit: &Visit, address: &str) -> Markup {
+    let r = visit.view.r();
+    html! {
+        form.inline #reveal method="post" action=(address) {
+            (token_field(&visit.view))
+            button type="submit" { (r.reveal) }
+            span.hint { (r.reveal_hint) }
+        }
+    }
+}
+
+/// Says that originals are shown, with the way back to the masked page.
+pub(super) fn revealed(r: &RecordPhrases, masked: &str) -> Markup {
+    html! { p.hint data-revealed=(masked) { (r.revealed) " " a href=(masked) { (r.mask_again) } } }
 }
 
 fn block(view: &View, text: &str, entities: &[Entity]) -> Markup {

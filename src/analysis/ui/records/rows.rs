@@ -1,7 +1,7 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
 use super::bounded_text::{self, LinkStyle};
-use crate::analysis::records::RecordSummary;
+use crate::analysis::records::{CallCost, RecordSummary};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::layout::components::{badge, time_exact};
 use crate::analysis::ui::layout::table::{Column, Table};
@@ -9,10 +9,10 @@ use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
-use monitor_model::{ApplicationId, Stage, Status};
+use monitor_model::{ApplicationId, Priced, Stage, Status};
 
 /// The table that the rows stand in.
-pub(crate) fn columns(view: &View) -> Table<'static, 7> {
+pub(crate) fn columns(view: &View) -> Table<'static, 8> {
     let r = view.r();
     Table {
         name: r.records,
@@ -25,6 +25,7 @@ pub(crate) fn columns(view: &View) -> Table<'static, 7> {
             Column::Text(r.user),
             Column::Text(r.session),
             Column::Number(view.t.tokens),
+            Column::Number(r.cost),
         ],
     }
 }
@@ -38,19 +39,26 @@ pub(crate) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Mar
 }
 
 /// The switch of live updates at this address, which begin behind the newest of these records.
-pub(crate) fn live_switch(r: &RecordPhrases, address: &str, records: &[RecordSummary]) -> Markup {
+pub(crate) fn live_switch(view: &View, address: &str, records: &[RecordSummary]) -> Markup {
+    let r = view.r();
     let newest = records.iter().map(|record| record.seq).max();
     html! {
         div.live.scripted data-tail=(address) data-after=(newest.unwrap_or_default()) {
             button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
                 span.dot aria-hidden="true" {} span.word { (r.live) }
             }
-            span.problem hidden { (r.live_over) }
+            span.problem hidden data-end="" { (r.live_over) " " (way_on(view)) }
+            span.problem hidden data-end="signed-out" { (view.t.signed_out) " " (way_on(view)) }
         }
     }
 }
 
-fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
+/// Leads back to this page, past the sign-in where the session has ended.
+pub(super) fn way_on(view: &View) -> Markup {
+    html! { a href=(paths::address("/ui/sign-in", &[("next", &view.here)])) { (view.t.go_on) } }
+}
+
+fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 8] {
     let r = view.r();
     let of_user = |user: &str| paths::address("/ui/records", &[("user_id", user)]);
     let of_session = |session: &str| session_address(record.application_id, session);
@@ -62,7 +70,30 @@ fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
         link(record.user_id.as_deref(), of_user),
         link(record.session_id.as_deref(), of_session),
         html! { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } },
+        cost_cell(r, record.cost.as_ref()),
     ]
+}
+
+fn cost_cell(r: &RecordPhrases, call: Option<&CallCost>) -> Markup {
+    match call {
+        Some(call) => html! {
+            (cost(r, call))
+            @if let Some(model) = &call.model { div.dim.small { (bounded_text::name(model)) } }
+        },
+        None => html! { span.dim { "–" } },
+    }
+}
+
+/// What a call cost, or why that is not said.
+pub(super) fn cost(r: &RecordPhrases, call: &CallCost) -> Markup {
+    match (call.amount, &call.currency) {
+        (Some(amount), Some(currency)) => html! {
+            (amount) " " (currency)
+            @if call.priced == Some(Priced::Estimated) { " " span.dim.small { (r.cost_estimated) } }
+        },
+        _ if call.priced.is_none() => html! { span.dim { (r.cost_repeated) } },
+        _ => html! { span.dim { (r.cost_unpriced) } },
+    }
 }
 
 /// A caller's word as a link, where there is one.
@@ -114,17 +145,19 @@ pub(super) fn kind_name(view: &View, record: &RecordSummary) -> &'static str {
     }
 }
 
-/// What was decided about a record, in short.
+/// What was decided about a record, in short. A check that is not complete is told quietly, beside what it found; that
+/// a call passed because of it is not.
 pub(super) fn verdict(r: &RecordPhrases, record: &RecordSummary) -> Markup {
     let marks = [
         (record.blocked, "bad", r.was_blocked),
         (record.failed, "bad", r.was_failed),
         (record.flagged_guardrails, "bad", r.by_guardrails),
         (record.flagged_custom_policy, "bad", r.by_custom_policy),
+        (record.unchecked, "warn", r.was_unchecked),
         (record.incomplete, "warn", r.was_incomplete),
         (
             record.status == Status::PartialSuccess,
-            "warn",
+            "plain",
             r.analysis_partial,
         ),
         (record.status == Status::Error, "bad", r.analysis_failed),

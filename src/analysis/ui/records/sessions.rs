@@ -2,7 +2,6 @@
 
 use super::bounded_text::{self, LinkStyle};
 use super::rows;
-use crate::analysis::access::Scope;
 use crate::analysis::api::records::filters::session_cursor;
 use crate::analysis::records::{SessionPage, SessionSummary};
 use crate::analysis::ui::application_field::{self, Label};
@@ -27,7 +26,7 @@ pub(super) async fn page(
     visit: Visit,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Read)?;
+    visit.must_read()?;
     let (query, r) = (ListQuery::read(pairs), visit.view.r());
     let (status, shown) = content_or_refusal(&visit.view, found(&services, &visit, &query).await)?;
     let content = html! {

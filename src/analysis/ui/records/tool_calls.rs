@@ -3,9 +3,10 @@
 
 use super::bounded_text::{self, TextLimit};
 use super::rows;
-use crate::analysis::records::StoredRecord;
+use crate::analysis::records::masking::CleanedRecord;
 use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 
@@ -17,7 +18,7 @@ const SHOWN: TextLimit = TextLimit {
 /// How much of all of them: of what comes behind, the texts are on pages of their own.
 const SHOWN_TOGETHER: usize = 24 * 1024;
 
-pub(super) fn card(view: &View, parts: &[StoredRecord]) -> Markup {
+pub(super) fn card(view: &View, parts: &[CleanedRecord]) -> Markup {
     let r = view.r();
     let table = Table {
         name: r.tool_calls,
@@ -37,26 +38,30 @@ pub(super) fn card(view: &View, parts: &[StoredRecord]) -> Markup {
     }
 }
 
-fn cells(view: &View, part: &StoredRecord, left: &mut usize) -> [Markup; 3] {
-    let (r, report) = (view.r(), &part.answer.dataclean);
-    let entities = match part.message {
-        Some(_) => report.entities.as_slice(),
-        None => &[],
-    };
-    let text = part.message.as_deref().or(report.cleaned_text.as_deref());
+/// Why no text is shown.
+pub(super) fn no_text(r: &RecordPhrases, record: &CleanedRecord) -> &'static str {
+    match record.text().is_none() && record.has_original {
+        true => r.text_hidden,
+        false => r.no_text,
+    }
+}
+
+fn cells(view: &View, part: &CleanedRecord, left: &mut usize) -> [Markup; 3] {
+    let (r, summary) = (view.r(), &part.record.summary);
+    let (text, entities) = part.text().unwrap_or_default();
     let limit = TextLimit {
         bytes: SHOWN.bytes.min(*left),
         ..SHOWN
     };
-    let (text, is_cut) = bounded_text::part(text.unwrap_or_default(), entities, limit);
+    let (text, is_cut) = bounded_text::part(text, entities, limit);
     *left = left.saturating_sub(text.len());
     [
         html! {
-            a href={ "/ui/records/" (part.summary.id) } title=(r.whole_record) { (rows::kind(view, &part.summary)) }
+            a href={ "/ui/records/" (summary.id) } title=(r.whole_record) { (rows::kind(view, summary)) }
         },
-        html! { div.badges { (rows::verdict(r, &part.summary)) } },
+        html! { div.badges { (rows::verdict(r, summary)) } },
         html! {
-            @if text.is_empty() { span.dim { (r.no_text) } } @else { span.pre { (marked(text, entities)) @if is_cut { "…" } } }
+            @if text.is_empty() { span.dim { (no_text(r, part)) } } @else { span.pre { (marked(text, entities)) @if is_cut { "…" } } }
         },
     ]
 }

@@ -6,19 +6,22 @@ use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_detect::guardrails::Category;
-use monitor_model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
+use monitor_model::{
+    AnalysisResponse, CategoryScore, GuardrailsReport, LowScore, PolicyRuling, TypeCount,
+};
 
 pub(super) fn card(view: &View, record: &StoredRecord) -> Markup {
     let (t, r, answer) = (view.t, view.r(), &record.answer);
     let is_quiet = answer.dataclean.types.is_empty()
-        && answer.guardrails.categories.is_empty()
-        && answer.custom_policy.policies.is_empty();
+        && !answer.guardrails.flagged
+        && !answer.custom_policy.flagged;
     html! {
         section.card {
             h2 { (r.verdicts) }
+            @if record.summary.unchecked { p { (badge("warn", r.was_unchecked)) " " (r.was_unchecked_hint) } }
             @if is_quiet { p.dim { (r.nothing_flagged) } }
             @if !answer.dataclean.types.is_empty() { (finds(view, &answer.dataclean.types)) }
-            @if !answer.guardrails.categories.is_empty() { (categories(view, &answer.guardrails.categories)) }
+            (scores(view, &answer.guardrails))
             @if !answer.custom_policy.policies.is_empty() { (rulings(view, &answer.custom_policy.policies)) }
             h3 { (r.usage) }
             p { (t.tokens) ": " (answer.tokens.count)
@@ -35,7 +38,8 @@ fn finds(view: &View, types: &[TypeCount]) -> Markup {
     }
 }
 
-fn categories(view: &View, categories: &[CategoryScore]) -> Markup {
+/// The scores of the guardrails, the highest first, those that flag nothing greyed; nothing where they did not run.
+pub(crate) fn scores(view: &View, report: &GuardrailsReport) -> Markup {
     let (t, r) = (view.t, view.r());
     let table = Table {
         name: t.guardrails,
@@ -46,33 +50,51 @@ fn categories(view: &View, categories: &[CategoryScore]) -> Markup {
             Column::Text(r.verdict),
         ],
     };
-    let cells = |category: &CategoryScore| {
+    let low = |low: &LowScore| {
         [
-            named(view, &category.name),
-            score(category),
-            html! {
-                @if category.flagged { (badge("bad", r.over_threshold)) } @else { span.dim { "–" } }
-                @if !category.reason.is_empty() { div.small.dim { (r.reason) ": " code { (category.reason) } } }
-            },
+            html! { span.dim { (named(view, &low.name)) } },
+            score(low.score, Some(low.threshold), true),
+            html! { span.dim { "–" } },
         ]
     };
-    let rows = html! { @for category in categories { (table.row(cells(category))) } };
-    html! { h3 { (t.guardrails) } div.table.flat { (table.of(rows)) } }
+    let rows = html! {
+        @for category in &report.categories { (table.row(cells(view, category))) }
+        @for one in &report.low_scores { (table.row(low(one))) }
+    };
+    let is_empty = report.categories.is_empty() && report.low_scores.is_empty();
+    html! {
+        @if report.score.is_some() || !is_empty {
+            h3 { (t.guardrails) }
+            @if is_empty { p.dim { (r.no_scores) } } @else { div.table.flat { (table.of(rows)) } }
+        }
+    }
+}
+
+fn cells(view: &View, category: &CategoryScore) -> [Markup; 3] {
+    let (r, is_low) = (view.r(), !category.flagged);
+    [
+        html! { span.dim[is_low] { (named(view, &category.name)) } },
+        score(category.score, category.threshold, is_low),
+        html! {
+            @if category.flagged { (badge("bad", r.over_threshold)) } @else { span.dim { "–" } }
+            @if !category.reason.is_empty() { div.small.dim { (r.reason) ": " code { (category.reason) } } }
+        },
+    ]
 }
 
 /// A category as people call it, beside its name in rules.
 fn named(view: &View, name: &str) -> Markup {
     match name.parse::<Category>() {
-        Ok(known) => html! { (view.g().name(known)) div { code.dim.small { (name) } } },
+        Ok(known) => html! { (view.g().name(known)) " " code.dim.small { (name) } },
         Err(_) => html! { (name) },
     }
 }
 
 /// A score and the threshold that it is measured against.
-fn score(category: &CategoryScore) -> Markup {
+fn score(score: f64, threshold: Option<f64>, is_low: bool) -> Markup {
     html! {
-        (format!("{:.2}", category.score))
-        @if let Some(threshold) = category.threshold { span.dim { (format!(" / {threshold:.2}")) } }
+        span.dim[is_low] { (format!("{score:.2}")) }
+        @if let Some(threshold) = threshold { span.dim { (format!(" / {threshold:.2}")) } }
     }
 }
 

@@ -24,6 +24,12 @@ pub(crate) struct PublicForm(pub(crate) Form);
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
+    /// Its fields without the browser's token.
+    pub(super) fn into_fields(mut self) -> Vec<(String, String)> {
+        self.0.retain(|(name, _)| name != TOKEN);
+        self.0
+    }
+
     /// Fields that no browser sent.
     pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
@@ -93,8 +99,20 @@ impl<S: Send + Sync> FromRequest<S> for PublicForm {
     }
 }
 
+/// A form, and whether it was made for the browser that sends it. Only for who is signed in, or was.
+pub(super) async fn read_any(request: Request) -> Result<(Form, bool), Failure> {
+    read_up_to(request, LARGEST).await
+}
+
 /// A form of at most so many bytes, if it was made for the browser that sends it.
 async fn read_own(request: Request, largest: usize) -> Result<Form, Failure> {
+    match read_up_to(request, largest).await? {
+        (form, true) => Ok(form),
+        (_, false) => Err(Failure::StaleForm),
+    }
+}
+
+async fn read_up_to(request: Request, largest: usize) -> Result<(Form, bool), Failure> {
     let (parts, body) = request.into_parts();
     let view = View::read(&parts);
     let bytes = read_body(body, largest as u64).await;
@@ -103,8 +121,6 @@ async fn read_own(request: Request, largest: usize) -> Result<Form, Failure> {
         refused => Failure::Refused(refused),
     });
     let form = Form(read(&bytes?));
-    match view.is_own_form(form.text(TOKEN)) {
-        true => Ok(form),
-        false => Err(Failure::StaleForm),
-    }
+    let is_own = view.is_own_form(form.text(TOKEN));
+    Ok((form, is_own))
 }

@@ -9,20 +9,21 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::Query;
 
-/// The parts of a filter.
-const NAMES: [&str; 11] = [
-    "text",
-    "verdict",
-    "application_id",
+/// The parts of a filter that its form always shows.
+const MAIN: [&str; 3] = ["text", "verdict", "application_id"];
+/// The parts of a filter that its form folds away while none of them is set.
+pub(crate) const FOLDED: [&str; 8] = [
     "user_id",
     "session_id",
     "stage",
     "type",
+    "tool",
+    "has_tool_calls",
     "from",
     "to",
-    "before",
-    "limit",
 ];
+/// The page of a list.
+const PAGE: [&str; 2] = ["before", "limit"];
 
 /// The pairs of a page's address.
 pub(crate) type Pairs = Query<Vec<(String, String)>>;
@@ -41,7 +42,8 @@ impl ListQuery {
     /// Reads the parts of a filter; other names are ignored.
     pub(crate) fn read(Query(pairs): Pairs) -> Self {
         let known = |(name, text): (String, String)| {
-            let name = NAMES.into_iter().find(|known| *known == name)?;
+            let mut names = MAIN.into_iter().chain(FOLDED).chain(PAGE);
+            let name = names.find(|known| *known == name)?;
             let text = text.trim();
             (!text.is_empty()).then(|| (name, text.to_owned()))
         };
@@ -58,6 +60,11 @@ impl ListQuery {
     pub(crate) fn text(&self, name: &str) -> &str {
         let found = self.parts.iter().find(|(given, _)| *given == name);
         found.map_or("", |(_, text)| text)
+    }
+
+    /// The names of the parts that are given.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.parts.iter().map(|(name, _)| *name)
     }
 
     /// Whether any of these parts is given.

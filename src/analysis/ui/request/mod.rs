@@ -4,6 +4,7 @@
 pub(crate) mod connection;
 pub(crate) mod cookie;
 pub(crate) mod form;
+pub(crate) mod kept;
 pub(crate) mod list_query;
 pub(crate) mod view;
 pub(crate) mod visit;

@@ -3,6 +3,7 @@
 
 use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
+use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
@@ -147,6 +148,14 @@ impl View {
         match self.language {
             Language::English => &TOKENS_EN,
             Language::Russian => &TOKENS_RU,
+        }
+    }
+
+    /// Phrases of the page of costs.
+    pub(crate) fn c(&self) -> &'static CostPhrases {
+        match self.language {
+            Language::English => &COSTS_EN,
+            Language::Russian => &COSTS_RU,
         }
     }
 

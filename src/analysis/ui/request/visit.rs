@@ -1,22 +1,46 @@
 //! The person signed in, and what they may do.
 
 use crate::analysis::access::Scope;
+use crate::analysis::clock::now_ms;
+use crate::analysis::people::kept_forms::{KeptForms, SentForm};
 use crate::analysis::people::{Account, Role};
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::paths::{FORM_OWNER, address};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::{Caller, Services};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use std::sync::Arc;
+use std::time::Instant;
+use uuid::Uuid;
 
 /// A request of a person who is signed in.
 pub(crate) struct Visit {
     pub(crate) view: View,
     pub(crate) account: Account,
     pub(crate) caller: Caller,
+    kept_forms: Arc<KeptForms>,
 }
 
 impl Visit {
+    /// Where a form at this path is sent that is kept if the session ends while it is open.
+    pub(crate) fn kept_at(&self, path: &str) -> String {
+        match self.kept_forms.owner_token(self.account.id, path, now_ms()) {
+            Some(token) => address(path, &[(FORM_OWNER, &token)]),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The form that was sent after its session had ended.
+    pub(crate) fn kept_form(&self, id: Uuid) -> Option<SentForm> {
+        self.kept_forms.of(id, self.account.id, Instant::now())
+    }
+
+    /// Forgets it: it was saved.
+    pub(crate) fn forget_form(&self) {
+        self.kept_forms.forget(self.account.id);
+    }
+
     /// Whether every record, application and token is within reach, and accounts too.
     pub(crate) fn is_administrator(&self) -> bool {
         self.account.role == Role::Administrator && self.account.application_id.is_none()
@@ -27,6 +51,16 @@ impl Visit {
         self.caller.may(scope)
     }
 
+    /// Whether the person reads records, with their originals or without.
+    pub(crate) fn may_read(&self) -> bool {
+        self.may(Scope::ReadCleaned)
+    }
+
+    /// `Forbidden` to whoever reads no records.
+    pub(crate) fn must_read(&self) -> Result<(), Failure> {
+        self.must(Scope::ReadCleaned)
+    }
+
     /// `Forbidden` without this scope.
     pub(crate) fn must(&self, scope: Scope) -> Result<(), Failure> {
         match self.may(scope) {
@@ -35,9 +69,9 @@ impl Visit {
         }
     }
 
-    /// `Forbidden` without the scope `read` or `admin`: both may see applications.
+    /// `Forbidden` to whoever neither reads records nor changes settings: both may see applications.
     pub(crate) fn must_see_applications(&self) -> Result<(), Failure> {
-        self.must(Scope::Read).or_else(|_| self.must(Scope::Admin))
+        self.must_read().or_else(|_| self.must(Scope::Admin))
     }
 
     /// `Forbidden` for all but administrators of all applications.
@@ -68,6 +102,7 @@ where
             caller: Caller::from(&account),
             account,
             view,
+            kept_forms: services.people.kept_forms.clone(),
         })
     }
 }

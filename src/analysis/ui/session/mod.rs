@@ -11,11 +11,13 @@ use axum::Router;
 use axum::routing::{get, post};
 use serde::Deserialize;
 
-/// The page to return to once somebody is signed in.
+/// The page to return to once somebody is signed in, and what led away from it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ReturnQuery {
     next: String,
+    /// Not empty where a form was sent that is not kept.
+    unsent: String,
 }
 
 pub(crate) fn routes() -> Router<Ui> {

@@ -151,6 +151,11 @@ async fn enter(
         redirect: &redirect(view),
         address: view.peer.address,
     };
+    provider.recognize(flow, &returned)?;
+    let taken = ui.services.people.take_state(flow).await;
+    if !taken.map_err(|error| SignInError::Failed(error.into()))? {
+        return Err(OidcError::Stale.into());
+    }
     let person = provider.finish(flow, returned).await?;
     let account = match ui.services.people.account_for(&person).await {
         Ok(account) => account,

@@ -1,5 +1,6 @@
 //! `/ui/password`: one's own password. Changing it ends one's other sign-ins.
 
+use crate::analysis::people::passwords;
 use crate::analysis::people::sign_ins::PasswordChange;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{Tone, head, notice, refusal, token_field};
@@ -12,7 +13,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) async fn page(visit: Visit) -> Html<String> {
     page_with(&visit, html! {})
@@ -31,29 +32,29 @@ pub(super) async fn change(
         let problem = FieldProblem::new("again", t.passwords_differ);
         return Ok(refused(&visit, &problem.into()));
     }
+    // Nothing is hashed for a password that is refused, and no attempt at the old one is counted.
+    let new = form.secret("password");
+    if let Err(problem) = passwords::check(&new, &account.name) {
+        return Ok(refused(&visit, &problem.into()));
+    }
     let (people, name) = (&ui.services.people, &account.name);
-    let (address, now) = (visit.view.peer.address, Instant::now());
-    if let Some(wait) = people.limits.wait(name, address, now) {
+    let address = visit.view.peer.address;
+    if let Some(wait) = people.limits.count(name, address).await? {
         return Ok(too_many(&visit, wait));
     }
-    people.limits.failed(name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let change = PasswordChange {
         old: form.secret("old"),
-        new: form.secret("password"),
+        new,
     };
     match people.change_password(account, change, &browser).await {
         Ok(true) => {
-            people.limits.succeeded(name, address);
+            people.limits.succeeded(name, address).await?;
             Ok(page_with(&visit, notice(Tone::Good, t.password_changed)).into_response())
         }
         Ok(false) => {
             let problem = FieldProblem::new("old", t.wrong_old_password);
             Ok(refused(&visit, &problem.into()))
-        }
-        Err(error @ ApiError::Fields(_)) => {
-            people.limits.succeeded(name, address);
-            Ok(refused(&visit, &error))
         }
         Err(error) => Err(error.into()),
     }

@@ -8,14 +8,14 @@ use crate::analysis::access::token_cache::random_value;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::layout::components::{Tone, notice, token_field};
-use crate::analysis::ui::paths::own_page;
+use crate::analysis::ui::paths::{KEPT_FORM, own_page};
 use crate::analysis::ui::request::cookie;
 use crate::analysis::ui::request::{Form, PublicForm, View, Visit};
 use crate::analysis::ui::state::Ui;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The sign-in form as it is shown: what was typed so far, and what was wrong with it.
 struct SignInForm<'a> {
@@ -38,10 +38,19 @@ pub(super) async fn page(
     let form = SignInForm {
         name: "",
         next: &query.next,
-        problem: None,
+        problem: what_was_sent(&view, &query),
     };
     let page = form.page(&ui, &view);
     Ok(with_cookie(page.into_response(), cookie))
+}
+
+/// What became of a form that led here.
+fn what_was_sent(view: &View, query: &ReturnQuery) -> Option<&'static str> {
+    match (query.next.starts_with(KEPT_FORM), query.unsent.is_empty()) {
+        (true, _) => Some(view.t.form_is_kept),
+        (false, false) => Some(view.t.form_was_not_sent),
+        (false, true) => None,
+    }
 }
 
 pub(super) async fn enter(
@@ -49,30 +58,27 @@ pub(super) async fn enter(
     view: View,
     PublicForm(form): PublicForm,
 ) -> Result<Response, Failure> {
-    let (name, address, now) = (form.text("name"), view.peer.address, Instant::now());
+    let (name, address) = (form.text("name"), view.peer.address);
     let shown = SignInForm {
         name,
         next: form.text("next"),
         problem: None,
     };
-    if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
+    let people = &ui.services.people;
+    if let Some(wait) = people.limits.count(name, address).await? {
         return Ok(shown.too_many_attempts(&ui, &view, wait));
     }
-    // Counted before the password is checked, so that parallel attempts count too.
-    ui.services.people.limits.failed(name, address, now);
-    let account = ui
-        .services
-        .people
+    let account = people
         .verify_password(name, form.secret("password"), address)
         .await?;
     let Some(account) = account else {
-        if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
+        if let Some(wait) = people.limits.wait(name, address).await? {
             return Ok(shown.too_many_attempts(&ui, &view, wait));
         }
         let page = shown.with_problem(view.t.wrong_password).page(&ui, &view);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     };
-    ui.services.people.limits.succeeded(name, address);
+    people.limits.succeeded(name, address).await?;
     enter_as(&ui, &view, &account, own_page(form.text("next"))).await
 }
 

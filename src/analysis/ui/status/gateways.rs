@@ -2,7 +2,7 @@
 
 use crate::analysis::Services;
 use crate::analysis::clock::now_ms;
-use crate::analysis::ingest::gateway_registry::ReceivedReport;
+use crate::analysis::ingest::gateways::registry::ReceivedReport;
 use crate::analysis::records::GatewaySeen;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, maybe_time, number};
@@ -29,13 +29,9 @@ pub(crate) struct KnownGateway {
 
 /// Every gateway that is known here, the one with the latest record first.
 pub(crate) async fn known(services: &Services) -> Result<Vec<KnownGateway>, Failure> {
-    let mut heard = services.ingest.gateways.reports();
-    let own = services
-        .ingest
-        .gateways
-        .local()
-        .and_then(|own| own.spool.as_ref());
-    let own = own.map(|spool| spool.report().gateway);
+    let mut heard = services.gateway_reports.all().await?;
+    let own = services.ingest.gateways.own_report();
+    let own = own.map(|report| report.gateway);
     let seen = services.records.gateways(MOST).await?.into_iter();
     let mut known: Vec<_> = seen
         .map(|seen| KnownGateway {

@@ -48,19 +48,26 @@ pub(crate) struct WebLimits {
 }
 
 impl WebLimits {
-    /// Of the analysis API and the web UI.
-    pub(crate) fn of_api(settings: &AnalysisSettings, metrics: &Arc<Metrics>) -> Self {
+    /// Of the analysis API and the web UI, which has so many `connections` in all: one address has half of them at most,
+    /// and a quarter waits.
+    pub(crate) fn of_api(
+        settings: &AnalysisSettings,
+        connections: i64,
+        metrics: &Arc<Metrics>,
+    ) -> Self {
         let limits = &settings.limits;
+        let connections = usize::try_from(connections).unwrap_or(0);
         let bounds = ClientBounds {
             bytes: usize::try_from(limits.client_bytes).unwrap_or(usize::MAX),
-            connections: limits.client_connections,
+            connections: limits.client_connections.min((connections / 2).max(1)),
         };
+        let most_waiting = MOST_WAITING.min(connections / 4);
         let memory = MemoryBudget::of_api(limits.buffered_bytes, metrics);
         Self {
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             before_requests: ClientHeads::new(memory.clone(), limits.client_bytes),
-            shares: ClientShares::new(memory, bounds, MOST_WAITING),
+            shares: ClientShares::new(memory, bounds, most_waiting),
             trusted_proxies: settings.trusted_proxies.clone(),
             metrics: metrics.clone(),
         }

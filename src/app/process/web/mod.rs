@@ -13,7 +13,7 @@ pub(crate) use connection::WebLimits;
 
 use crate::analysis::{ApiError, BodyMemory, Peer, RouteNames, Stopping};
 use crate::gateway::{
-    ClientHeads, ConnectionHandler, ConnectionLimit, MemoryBudget, MemoryFigures,
+    ClientHeads, ConnectionHandler, ConnectionLimit, MemoryBudget, MemoryFigures, Serving,
 };
 use crate::observe::Metrics;
 use answer_body::AnswerBody;
@@ -52,6 +52,11 @@ const LONGEST_HEAD: usize = 32 << 10;
 
 /// Name of the API's connection limit in the log.
 const BOUND: &str = "as many as the file descriptors allow the analysis API";
+
+tokio::task_local! {
+    /// Set from the TLS handshake on, and read where the connection's requests are: pingora's types lie between.
+    static ADMITTED: Arc<WebConnection>;
+}
 
 /// Requests and connections of the API of one process: a stop waits for its requests, a hand-over also waits
 /// for its connections.
@@ -189,6 +194,15 @@ impl ConnectionHandler for CountedApp {
         self.app.client_memory()
     }
 
+    async fn serve_within_share(
+        &self,
+        client: IpAddr,
+        shutdown: ShutdownWatch,
+        serving: Serving<'_>,
+    ) {
+        self.app.serve_within_share(client, shutdown, serving).await;
+    }
+
     fn trusts(&self, peer: IpAddr) -> bool {
         self.app.limits.trusted_proxies.contains(peer)
     }
@@ -219,6 +233,17 @@ impl ConnectionHandler for WebApp {
     fn client_memory(&self) -> Arc<ClientHeads> {
         self.limits.before_requests.clone()
     }
+
+    async fn serve_within_share(
+        &self,
+        client: IpAddr,
+        shutdown: ShutdownWatch,
+        serving: Serving<'_>,
+    ) {
+        if let Some(web) = self.open(client, shutdown).await {
+            ADMITTED.scope(web, serving).await;
+        }
+    }
 }
 
 impl WebApp {
@@ -236,11 +261,15 @@ impl WebApp {
     }
 
     /// A connection that has its place among those of its client; None if it gets none before the process ends.
-    async fn open(&self, peer: Peer, mut shutdown: ShutdownWatch) -> Option<Arc<WebConnection>> {
+    async fn open(
+        &self,
+        client: IpAddr,
+        mut shutdown: ShutdownWatch,
+    ) -> Option<Arc<WebConnection>> {
         tokio::select! {
             // One that waits for no place is served whatever happens.
             biased;
-            web = WebConnection::open(&self.limits, peer.address) => web,
+            web = WebConnection::open(&self.limits, Some(client)) => web,
             _ = shutdown.wait_for(|stopping| *stopping) => None,
         }
     }
@@ -253,7 +282,7 @@ impl WebApp {
         is_handed_over: impl Fn() -> bool,
     ) {
         let peer = peer(&stream);
-        let Some(web) = self.open(peer, shutdown.clone()).await else {
+        let Ok(web) = ADMITTED.try_with(Arc::clone) else {
             return;
         };
         let stream = GuardedIo::new(stream, web.clone());

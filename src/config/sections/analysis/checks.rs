@@ -7,7 +7,7 @@ use crate::config::sections::call_limits::{self, CallLimits};
 use crate::config::values::header;
 use crate::config::values::units::{self, Form, KIB, MIB};
 use crate::config::values::url::{self, BaseUrl};
-use monitor_model::{PATTERN_NAMES, Secret};
+use monitor_model::{Secret, is_pattern_name};
 use std::time::Duration;
 
 const FIVE_SECONDS: Duration = Duration::from_secs(5);
@@ -149,7 +149,7 @@ fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>
         "the name of a pattern, such as NAME, or none",
         |text| match text {
             "none" => Ok(None),
-            _ if PATTERN_NAMES.contains(&text) => Ok(Some(text.to_owned())),
+            _ if is_pattern_name(text) => Ok(Some(text.to_owned())),
             _ => Err(format!("{} is not a pattern", units::quote(text))),
         },
     );

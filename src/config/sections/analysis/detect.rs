@@ -4,7 +4,7 @@
 use crate::config::reading::collections;
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, Form, MILLISECOND};
-use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES, ShownWhen};
+use monitor_model::{CATEGORY_NAMES, ShownWhen, is_pattern_name};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -162,7 +162,7 @@ fn unplaced<T>(r: &mut Reader<'_>, key: &str, named: Option<Vec<T>>) {
 
 fn pattern() -> Form<String> {
     Form::new("the patterns of §2.8, such as NAME", |text| {
-        let known = PATTERN_NAMES.contains(&text);
+        let known = is_pattern_name(text);
         let wrong = || format!("{} is not a pattern", units::quote(text));
         known.then(|| text.to_owned()).ok_or_else(wrong)
     })

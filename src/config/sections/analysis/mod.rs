@@ -5,6 +5,7 @@ pub(crate) mod detect;
 pub(crate) mod files;
 pub(crate) mod judge;
 pub(crate) mod limits;
+pub(crate) mod prices;
 pub(crate) mod queue;
 pub(crate) mod retention;
 pub(crate) mod services;

@@ -1,4 +1,4 @@
-//! The keys of `retention`: how long records are kept.
+//! The keys of `retention`: how long records and the sums of users are kept.
 
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, GIB, MIB};
@@ -12,16 +12,20 @@ pub struct RetentionSettings {
     pub rows: Option<u64>,
     /// Bytes of their texts and lists together, default 50 GiB.
     pub bytes: Option<u64>,
+    /// Days for which sums of costs of single users are kept, default 400.
+    pub cost_days: u32,
 }
 
 pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> RetentionSettings {
     let days = bound(r, &format!("{prefix}days"), &units::count(1..=36_500));
     let rows = bound(r, &format!("{prefix}rows"), &units::count(1..=1 << 50));
     let bytes = bound(r, &format!("{prefix}bytes"), &units::size(MIB..=1 << 60));
+    let cost_days = r.read(&format!("{prefix}cost_days"), &units::count(1..=400));
     RetentionSettings {
         days: days.map_or(Some(90), |days| u32::try_from(days?).ok()),
         rows: rows.map_or(Some(10_000_000), |rows| u64::try_from(rows?).ok()),
         bytes: bytes.unwrap_or(Some(50 * GIB)),
+        cost_days: cost_days.map_or(400, |days| u32::try_from(days).unwrap_or(400)),
     }
 }
 

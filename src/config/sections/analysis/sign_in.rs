@@ -42,12 +42,15 @@ pub enum SignInRole {
     Developer,
     /// Applications and records, read only.
     Analyst,
+    /// The same without original texts and files.
+    Reviewer,
 }
 
 const ROLES: &[(&str, SignInRole)] = &[
     ("administrator", SignInRole::Administrator),
     ("developer", SignInRole::Developer),
     ("analyst", SignInRole::Analyst),
+    ("reviewer", SignInRole::Reviewer),
 ];
 
 /// The provider, where one is named. `prefix` is that of the analysis server's keys.

@@ -90,7 +90,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
         connections: connections.flatten(),
         client_connections: client_connections.unwrap_or(512),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
-        client_bytes: client_bytes.unwrap_or(32 * MIB),
+        client_bytes: client_bytes.unwrap_or(16 * MIB),
         decoded_bytes,
         spilled_bytes,
         header_timeout: times.header,

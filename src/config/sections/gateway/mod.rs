@@ -7,3 +7,4 @@ pub(crate) mod monitor;
 pub(crate) mod spool;
 pub(crate) mod trace;
 pub(crate) mod upstream;
+pub(crate) mod upstreams;

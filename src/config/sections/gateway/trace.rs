@@ -23,8 +23,8 @@ pub struct TraceSettings {
     pub propagate_upstream: bool,
     /// Attribute `service.name` of every span.
     pub service_name: String,
-    /// Attribute `gen_ai.provider.name` of model calls.
-    pub provider: String,
+    /// Attribute `gen_ai.provider.name` of model calls; None is that of the API that the client speaks.
+    pub provider: Option<String>,
     /// Spans that may wait for the collector; further ones are dropped and counted.
     pub queue: usize,
     /// Spans of one export, at most.
@@ -65,7 +65,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
         ratio: ratio.unwrap_or(0.1),
         propagate_upstream: propagate_upstream.unwrap_or(false),
         service_name: service_name.unwrap_or_else(|| "monitor-gateway".to_owned()),
-        provider: provider.unwrap_or_else(|| "openai".to_owned()),
+        provider,
         queue: queue.unwrap_or(4_096),
         batch: batch.unwrap_or(512),
         interval: interval.unwrap_or(1_000 * MILLISECOND),

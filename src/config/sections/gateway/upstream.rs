@@ -1,4 +1,4 @@
-//! The keys of the model servers: the one that is called, and those that stand by (CONTRACT 9, 20, 34).
+//! The keys of a group of model servers: the one that is called, and those that stand by (CONTRACT 9, 20, 34).
 
 use crate::config::reading::collections::list;
 use crate::config::reading::reader::Reader;
@@ -8,7 +8,7 @@ use crate::config::values::url::{self, BaseUrl};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Model servers of one gateway, the first one included.
+/// Model servers of one group, the first one included.
 pub(crate) const MOST_UPSTREAMS: usize = 8;
 
 /// The model server, and those in its place.
@@ -80,17 +80,19 @@ const FAILOVER_ON: &[(&str, FailoverOn)] = &[
     ("unavailable", FailoverOn::Unavailable),
 ];
 
-pub(crate) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
-    let url = r.read("upstream.url", &url::upstream_url());
-    let standby = list(r, "upstream.standby", &url::upstream_url());
-    let timeout = r.read("upstream.timeout", &units::duration(MILLISECOND..=DAY));
+/// The keys of one group of model servers: of `upstream`, or of an entry of `upstreams`.
+pub(crate) fn read(r: &mut Reader<'_>, section: &str) -> UpstreamSettings {
+    let key = |name: &str| format!("{section}.{name}");
+    let url = r.read(&key("url"), &url::upstream_url());
+    let standby = list(r, &key("standby"), &url::upstream_url());
+    let timeout = r.read(&key("timeout"), &units::duration(MILLISECOND..=DAY));
     let connect = &units::duration(MILLISECOND..=HOUR);
-    let connect_timeout = r.read("upstream.connect_timeout", connect);
-    let failover_on = r.read("upstream.failover_on", &units::word(FAILOVER_ON));
-    let health = health(r);
-    let http2 = r.read("upstream.http2", &units::word(HTTP2));
-    let ca = r.read("upstream.ca", &units::path());
-    let client = client_identity::read(r, "upstream");
+    let connect_timeout = r.read(&key("connect_timeout"), connect);
+    let failover_on = r.read(&key("failover_on"), &units::word(FAILOVER_ON));
+    let health = health(r, &key("health"));
+    let http2 = r.read(&key("http2"), &units::word(HTTP2));
+    let ca = r.read(&key("ca"), &units::path());
+    let client = client_identity::read(r, section);
     UpstreamSettings {
         url,
         standby,
@@ -104,14 +106,15 @@ pub(crate) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
     }
 }
 
-fn health(r: &mut Reader<'_>) -> HealthSettings {
-    let path = r.read("upstream.health.path", &path());
+fn health(r: &mut Reader<'_>, section: &str) -> HealthSettings {
+    let key = |name: &str| format!("{section}.{name}");
+    let path = r.read(&key("path"), &path());
     let interval = &units::duration(100 * MILLISECOND..=HOUR);
-    let interval = r.read("upstream.health.interval", interval);
+    let interval = r.read(&key("interval"), interval);
     let timeout = &units::duration(MILLISECOND..=HOUR);
-    let timeout = r.read("upstream.health.timeout", timeout);
+    let timeout = r.read(&key("timeout"), timeout);
     let mut times = |name: &str| {
-        let times = r.read(&format!("upstream.health.{name}"), &units::count(1..=100));
+        let times = r.read(&key(name), &units::count(1..=100));
         times.and_then(|times| u32::try_from(times).ok())
     };
     HealthSettings {

@@ -1,30 +1,41 @@
 //! The synthesized completion that replaces an answer (§2.4, CONTRACT 12, 15). It carries the verdict, and
 //! never the text that was checked.
 
-mod body;
-
-pub(super) use body::BlockForm;
-
 use super::verdict::Finding;
 use crate::gateway::context::CallContext;
 use crate::gateway::headers::REPLACED;
-use crate::gateway::respond;
+use crate::gateway::respond::{self, SHOULD_RETRY};
 use crate::gateway::state::Snapshot;
 use crate::observe::events::Blocked;
 use crate::observe::{Outcome, VerdictType};
-use body::BlockBody;
 use http::header::CONTENT_TYPE;
 use monitor_model::{AnalysisResponse, BlockDetails, ExchangeId, Policy, Stage};
-use monitor_wire::json::Chat;
+use monitor_wire::json::Request;
+use monitor_wire::protocol::{OwnAnswer, Protocol};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use uuid::Uuid;
+
+/// The form in which a client can read an answer that the gateway makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockForm {
+    /// A whole answer (§2.4).
+    Whole,
+    /// The events of a stream, for a client that asked for one and may get it.
+    Stream {
+        /// Whether the last event holds the usage, as `stream_options.include_usage` asks for.
+        with_usage: bool,
+    },
+}
 
 /// The parts of a request that appear in its synthesized answer.
 pub(super) struct RequestSummary {
+    protocol: &'static dyn Protocol,
     model: String,
     request_id: String,
     /// The form that its client can read.
@@ -46,12 +57,38 @@ pub(super) struct Block {
 
 impl RequestSummary {
     /// The id is the client's `metadata.request_id`, else that of the exchange.
-    pub(super) fn new(chat: Chat<'_>, exchange: ExchangeId, form: BlockForm) -> Self {
+    pub(super) fn new(
+        request: Request<'_>,
+        protocol: &'static dyn Protocol,
+        exchange: ExchangeId,
+        form: BlockForm,
+    ) -> Self {
+        let id = request.request_id();
         Self {
-            model: chat.model().unwrap_or_else(|| "unknown".into()),
-            request_id: chat.request_id().unwrap_or_else(|| exchange.to_string()),
+            protocol,
+            model: request.model().unwrap_or_else(|| "unknown".into()),
+            request_id: id.unwrap_or_else(|| exchange.to_string()),
             form,
         }
+    }
+}
+
+/// The id of an answer of the gateway's.
+pub(super) fn new_id() -> String {
+    format!("monitor-guardrails-{}", Uuid::new_v4())
+}
+
+/// The policy's phrase as an answer of now.
+pub(super) fn phrase_answer<'a>(id: &'a str, model: &'a str, policy: &'a Policy) -> OwnAnswer<'a> {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    OwnAnswer {
+        id,
+        created: since_epoch.map_or(0, |time| time.as_secs()),
+        model,
+        text: &policy.phrase,
+        usage: None,
+        with_usage: false,
+        monitor: None,
     }
 }
 
@@ -92,25 +129,38 @@ impl Block {
         if self.policy.block_details == BlockDetails::Header {
             head.insert_header(REPLACED, self.details())?;
         }
+        if self.request.protocol.takes_advice() {
+            head.insert_header(SHOULD_RETRY, "false")?;
+        }
+        let body = self.body();
         match self.request.form {
-            BlockForm::Completion => {
+            BlockForm::Whole => {
                 head.insert_header(CONTENT_TYPE, "application/json")?;
-                respond::whole(session, ctx, head, self.body().completion().into()).await
+                respond::whole(session, ctx, head, body.into()).await
             }
-            BlockForm::Stream { with_usage } => {
-                let events = self.body().events(with_usage);
-                respond::stream(session, ctx, head, events.into()).await
-            }
+            BlockForm::Stream { .. } => respond::stream(session, ctx, head, body.into()).await,
         }
     }
 
-    fn body(&self) -> BlockBody<'_> {
+    /// The phrase in the client's form.
+    fn body(&self) -> Vec<u8> {
+        let RequestSummary {
+            protocol,
+            model,
+            form,
+            ..
+        } = &self.request;
         let is_in_metadata = self.policy.block_details == BlockDetails::Metadata;
-        BlockBody {
-            model: &self.request.model,
-            phrase: &self.policy.phrase,
+        let id = new_id();
+        let answer = OwnAnswer {
             usage: self.usage.as_deref(),
+            with_usage: *form == BlockForm::Stream { with_usage: true },
             monitor: is_in_metadata.then(|| self.monitor()),
+            ..phrase_answer(&id, model, &self.policy)
+        };
+        match form {
+            BlockForm::Whole => protocol.own_answer(&answer),
+            BlockForm::Stream { .. } => protocol.own_stream(&answer),
         }
     }
 
@@ -184,7 +234,9 @@ fn prepared_response(analysis: &AnalysisResponse) -> Value {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::gateway::docs::openapi_json;
     use monitor_model::AppMode;
+    use monitor_wire::protocol::Chat;
 
     /// A call whose prompt had everything found in it.
     fn block(form: BlockForm, id: &str) -> Block {
@@ -202,6 +254,7 @@ mod tests {
             analysis: serde_json::from_value(analysis).unwrap(),
         };
         let request = RequestSummary {
+            protocol: &Chat,
             model: "m".into(),
             request_id: id.into(),
             form,
@@ -211,9 +264,9 @@ mod tests {
     }
 
     fn completion(usage: Option<&str>) -> Value {
-        let mut block = block(BlockForm::Completion, "r");
+        let mut block = block(BlockForm::Whole, "r");
         block.usage = usage.map(|usage| serde_json::from_str(usage).unwrap());
-        serde_json::from_slice(&block.body().completion()).unwrap()
+        serde_json::from_slice(&block.body()).unwrap()
     }
 
     #[test]
@@ -244,10 +297,10 @@ mod tests {
 
     #[test]
     fn contract_43_the_events_of_a_block_have_one_id_and_the_verdict_once() {
-        let mut block = block(BlockForm::Completion, "r");
-        block.usage = Some(serde_json::from_str(r#"{"total_tokens":9}"#).unwrap());
         for with_usage in [false, true] {
-            let stream = String::from_utf8(block.body().events(with_usage)).unwrap();
+            let mut block = block(BlockForm::Stream { with_usage }, "r");
+            block.usage = Some(serde_json::from_str(r#"{"total_tokens":9}"#).unwrap());
+            let stream = String::from_utf8(block.body()).unwrap();
             let events = stream.strip_suffix("data: [DONE]\n\n").unwrap();
             let events = events.split_terminator("\n\n");
             let events: Vec<Value> = events
@@ -268,8 +321,34 @@ mod tests {
     }
 
     #[test]
+    fn the_openapi_document_shows_the_stream_of_a_block() {
+        let events = |stream: &str| -> Vec<Value> {
+            let events = stream.strip_suffix("data: [DONE]\n\n").unwrap();
+            let events = events.split_terminator("\n\n");
+            let events = events.map(|event| event.strip_prefix("data: ").unwrap());
+            events
+                .map(|event| serde_json::from_str(event).unwrap())
+                .collect()
+        };
+        let document: Value = serde_json::from_slice(openapi_json()).unwrap();
+        let example = &document["components"]["examples"]["StreamBlocked"]["value"];
+        let shown = events(example.as_str().unwrap());
+        let answer = OwnAnswer {
+            id: shown[0]["id"].as_str().unwrap(),
+            created: shown[0]["created"].as_u64().unwrap(),
+            model: shown[0]["model"].as_str().unwrap(),
+            text: shown[0]["choices"][0]["delta"]["content"].as_str().unwrap(),
+            usage: None,
+            with_usage: true,
+            monitor: Some(shown[0]["metadata"]["monitor"].clone()),
+        };
+        let sent = Chat.own_stream(&answer);
+        assert_eq!(events(std::str::from_utf8(&sent).unwrap()), shown);
+    }
+
+    #[test]
     fn an_id_of_the_clients_cannot_add_to_the_header() {
-        let details = |id: &str| block(BlockForm::Completion, id).details();
+        let details = |id: &str| block(BlockForm::Whole, id).details();
         let known = "stage=pre_call; type=dataclean";
         assert_eq!(details("mine-7"), format!("{known}; request_id=mine-7"));
         let odd = details("a; b\r\nX: \u{e9}");

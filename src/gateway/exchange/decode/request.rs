@@ -4,7 +4,7 @@
 use crate::edge::{Coding, Decoding};
 use crate::fair_queue::heavy;
 use crate::gateway::error::CallError;
-use crate::gateway::exchange::body_buffer::{Body, MEMORY_WAIT};
+use crate::gateway::exchange::body::{Body, MEMORY_WAIT};
 use crate::gateway::limits::MemoryReservation;
 use crate::gateway::state::Snapshot;
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub(crate) async fn decoded(
         }
     }
     body.bytes = Bytes::from(decoding.into_text());
-    body.encoded = Some(encoded);
+    body.encoded = Some(Box::new(encoded));
     Ok(body)
 }
 

@@ -24,6 +24,8 @@ impl HeldAnswer {
     /// What a record keeps of the answer, where one is registered.
     pub(super) fn read(&self, snapshot: &Snapshot, ctx: &mut CallContext) -> Whole {
         let wanted = Wanted {
+            protocol: ctx.protocol,
+            calls: self.registration.calls(),
             text: self.registration.wants_answer(),
             metadata: ctx.wants_metadata(),
             limit: snapshot.settings.limits.recorded_bytes,
@@ -33,9 +35,13 @@ impl HeldAnswer {
 
     /// Every text that the client gets of the answer.
     pub(super) fn read_for_check(&self, snapshot: &Snapshot, ctx: &mut CallContext) -> Whole {
+        let (calls, limit) = (
+            self.registration.calls(),
+            snapshot.settings.limits.recorded_bytes,
+        );
         let wanted = Wanted {
             metadata: ctx.wants_metadata(),
-            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
+            ..Wanted::record(ctx.protocol, calls, limit)
         };
         self.read_by(ctx, wanted, capture::whole_for_check)
     }
@@ -49,6 +55,12 @@ impl HeldAnswer {
         let (head, body) = (&self.delivery.head, &self.delivery.body);
         let bytes = capture::plain_bytes(head, body, wanted.limit);
         let mut whole = heavy(bytes, || read(head, body, wanted));
+        let tools = whole.captured.tools.bytes();
+        if tools > 0 && cover(ctx, body.len() + tools).is_err() {
+            let tools = std::mem::take(&mut whole.captured.tools);
+            whole.captured.tools = tools.within(0);
+        }
+        ctx.count_tokens(whole.captured.usage);
         ctx.set_metadata(whole.captured.metadata.take());
         whole
     }
@@ -88,7 +100,7 @@ impl Delivery {
     }
 }
 
-/// Counts the events beside the body that they say again (`limits.buffered_bytes`).
+/// Counts what is kept beside the body: the events that say it again, or its calls (`limits.buffered_bytes`).
 fn cover(ctx: &mut CallContext, bytes: usize) -> Result<(), Full> {
     let held = &mut ctx.held_answer;
     held.as_mut().map_or(Ok(()), |held| held.cover(bytes))

@@ -9,12 +9,14 @@ use crate::gateway::exchange::block::{Block, RequestSummary};
 use crate::gateway::exchange::capture::{self, Captured, Whole};
 use crate::gateway::exchange::hold_back::{Detectors, HoldBack};
 use crate::gateway::exchange::record::failure_of;
+use crate::gateway::exchange::scan_roles::call_texts;
 use crate::gateway::exchange::verdict::report_unchecked;
 use crate::gateway::respond;
 use crate::gateway::state::Snapshot;
 use crate::observe::{UncheckedReason, VerdictType};
 use monitor_model::{OnBackendFailure, Policy, Stage};
-use monitor_wire::json::{Answer, checked_answer};
+use monitor_wire::json::Answer;
+use monitor_wire::protocol::Protocol;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use serde_json::value::RawValue;
@@ -64,12 +66,16 @@ impl LocalCheck {
             mut captured,
             usage,
         } = held.read(snapshot, ctx);
-        match self.verdict(snapshot, &held.delivery) {
+        match self.verdict(snapshot, ctx.protocol, &held.delivery) {
             LocalVerdict::Passed => {}
             LocalVerdict::Flagged(types) => {
                 // The record has what the client gets.
-                captured = Captured::default();
-                captured.text = self.policy.phrase.clone();
+                captured = Captured {
+                    text: self.policy.phrase.clone(),
+                    model: captured.model,
+                    usage: captured.usage,
+                    ..Captured::default()
+                };
                 held.registration.set_replaced(VerdictType::Dataclean);
                 held.registration.post_call(captured, None);
                 let block = self.block(&types, usage);
@@ -97,20 +103,27 @@ impl LocalCheck {
         self.policy.on_backend_failure == OnBackendFailure::Open
     }
 
-    fn verdict(&self, snapshot: &Snapshot, answer: &Delivery) -> LocalVerdict {
+    fn verdict(
+        &self,
+        snapshot: &Snapshot,
+        protocol: &dyn Protocol,
+        answer: &Delivery,
+    ) -> LocalVerdict {
         let limit = snapshot.settings.limits.recorded_bytes;
         let (head, body) = (&answer.head, &answer.body);
         heavy(capture::plain_bytes(head, body, limit), || {
             let body = capture::decoded(head, body, limit);
-            body.map_or(LocalVerdict::Unreadable, |body| self.of_body(&body))
+            body.map_or(LocalVerdict::Unreadable, |body| {
+                self.of_body(protocol, &body)
+            })
         })
     }
 
-    fn of_body(&self, body: &[u8]) -> LocalVerdict {
+    fn of_body(&self, protocol: &dyn Protocol, body: &[u8]) -> LocalVerdict {
         if body.trim_ascii().is_empty() {
             return LocalVerdict::Passed;
         }
-        let Some(answer) = checked_answer(body) else {
+        let Some(answer) = protocol.checked_answer(body, call_texts(&self.policy)) else {
             return LocalVerdict::Unreadable;
         };
         let Answer {

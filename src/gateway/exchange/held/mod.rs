@@ -115,7 +115,9 @@ impl Hold {
             }
             Collected::Failed(failed) => {
                 answer.upstream.abandon();
-                let wanted = Wanted::record(snapshot.settings.limits.recorded_bytes);
+                let calls = answer.registration.calls();
+                let limit = snapshot.settings.limits.recorded_bytes;
+                let wanted = Wanted::record(ctx.protocol, calls, limit);
                 let bytes = capture::plain_bytes(&head, &failed.body, wanted.limit);
                 let whole = heavy(bytes, || capture::whole(&head, &failed.body, wanted));
                 let mut captured = whole.captured;
@@ -240,10 +242,11 @@ async fn collect(
     let reservation = ctx
         .held_answer
         .insert(MemoryReservation::new(&snapshot.memory, holder));
+    let silence = upstream.timeout();
     let end = loop {
         let read = tokio::select! {
             biased;
-            read = timeout(snapshot.upstream.timeout(), upstream.read()) => read,
+            read = timeout(silence, upstream.read()) => read,
             () = client_gone(session) => break Some(CallError::ClientGone),
         };
         match read {

@@ -26,7 +26,7 @@ struct DecodedText {
 }
 
 /// The numbers that are not written as readers show them, each on a line of its own.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct NumbersText {
     numbers: ArgumentNumbers,
     window: TextWindow,
@@ -145,6 +145,21 @@ impl GrowingText {
         }
         if let Some(numbers) = &mut self.numbers {
             numbers.settle(detectors);
+        }
+    }
+
+    /// Inspects the text as if it ended here, without showing more of it.
+    pub(super) fn probe(&mut self, detectors: &Detectors) {
+        self.as_it_comes.probe(detectors);
+        if let Some(decoded) = &mut self.decoded {
+            decoded.window.probe(detectors);
+        }
+        if let Some(numbers) = self.numbers.as_mut().filter(|it| it.is_pending) {
+            let mut ended = numbers.clone();
+            ended.settle(detectors);
+            if ended.window.finding().is_some() {
+                *numbers = ended;
+            }
         }
     }
 

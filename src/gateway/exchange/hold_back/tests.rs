@@ -4,6 +4,7 @@
 
 use super::HoldBack;
 use super::pending_frames::PendingFrames;
+use super::readers::Readers;
 use super::text_window::{Detectors, TextWindow};
 use crate::gateway::exchange::answer::{Stop, StreamFilter};
 use crate::gateway::exchange::capture::Layout;
@@ -11,6 +12,7 @@ use crate::gateway::inspector::{Find, Inspector};
 use crate::observe::Metrics;
 use bytes::Bytes;
 use monitor_model::{AppMode, OnBackendFailure, PatternSet, Policy};
+use monitor_wire::protocol::Chat;
 use monitor_wire::sse::{Accumulator, Frames, Parser};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -75,13 +77,16 @@ fn held_back(on_backend_failure: OnBackendFailure) -> HoldBack {
     let mut policy = Policy::new(AppMode::Sync, PHRASE);
     policy.on_backend_failure = on_backend_failure;
     HoldBack {
+        protocol: &Chat,
+        model: "m".into(),
         policy: Arc::new(policy),
         metrics: Arc::new(Metrics::new().unwrap()),
         detectors: detectors(Words),
         choices: 3,
         frames: Frames::new(2000),
         has_begun: false,
-        pending: PendingFrames::default(),
+        readers: Readers::of(&Chat),
+        pending: PendingFrames::new(&Chat),
         passes: false,
         is_unchecked: false,
         stop: None,
@@ -89,7 +94,7 @@ fn held_back(on_backend_failure: OnBackendFailure) -> HoldBack {
 }
 
 /// What a client gets of a stream that comes in these chunks.
-fn relayed(chunks: &[&[u8]]) -> (Vec<u8>, Option<Stop>) {
+pub(super) fn relayed(chunks: &[&[u8]]) -> (Vec<u8>, Option<Stop>) {
     let mut held = held_back(OnBackendFailure::Closed);
     let mut sent = Vec::new();
     for chunk in chunks {
@@ -104,12 +109,12 @@ fn relayed(chunks: &[&[u8]]) -> (Vec<u8>, Option<Stop>) {
     (sent, out.stop)
 }
 
-fn event(choices: Value) -> String {
+pub(super) fn event(choices: Value) -> String {
     let chunk = json!({"id": "c-1", "model": "m", "created": 1, "choices": choices});
     format!("data: {chunk}\n\n")
 }
 
-fn delta(choice: u64, text: &str) -> String {
+pub(super) fn delta(choice: u64, text: &str) -> String {
     event(json!([{"index": choice, "delta": {"content": text}}]))
 }
 
@@ -153,7 +158,7 @@ fn a_clean_stream_is_the_same_to_the_byte_in_every_cut() {
         ": keepalive\n\n".to_owned(),
         delta(0, "ret Ж"),
         event(tool),
-        "event: x\ndata: {\"choices\":[{\"index\":1,\ndata: \"delta\":{\"content\":\"etary\"}}]}\r\r".to_owned(),
+        "event: message\ndata: {\"choices\":[{\"index\":1,\ndata: \"delta\":{\"content\":\"etary\"}}]}\r\r".to_owned(),
         event(json!([{"index": 0, "delta": {}, "finish_reason": "stop"}])),
         "data: {\"choices\":[],\"usage\":{\"total_tokens\":1e400}}\n\n".to_owned(),
         "data: [DONE]\n\n".to_owned(),

@@ -16,6 +16,13 @@ const MOST_HELD: usize = 64 << 10;
 /// events do not influence the result.
 const STEP: usize = 1024;
 
+/// So many bytes of digits, and of what stands between them, are a row of numbers, which takes long to inspect.
+const ROW: usize = 24;
+/// A row that goes on is inspected after so many further bytes, or once it ends.
+const ROW_STEP: usize = 64;
+/// The same in parts of what is held.
+const ROW_PARTS: usize = 8;
+
 /// The detectors that inspect a text.
 #[derive(Clone)]
 pub(crate) struct Detectors {
@@ -33,6 +40,8 @@ pub(super) struct TextWindow {
     origin: usize,
     /// The index of the block that is being inspected.
     block: usize,
+    /// The bytes at the end that no inspection has seen.
+    unseen: usize,
     visible: usize,
     finding: Option<usize>,
 }
@@ -69,7 +78,21 @@ impl TextWindow {
             }
         }
         self.text.push_str(more);
-        self.inspect(detectors, false);
+        self.unseen += more.len();
+        if !self.is_inside_row(more) {
+            self.inspect(detectors, false);
+        }
+    }
+
+    /// Whether the text goes on inside a row of numbers and little of it is new. Nothing is shown that was not inspected.
+    fn is_inside_row(&self, more: &str) -> bool {
+        let held = self.end() - self.visible;
+        let row = || self.text.bytes().rev().take(ROW);
+        self.unseen < ROW_STEP.max(held / ROW_PARTS)
+            && more.bytes().all(is_of_row)
+            && self.text.len() >= ROW
+            && row().all(is_of_row)
+            && row().any(|byte| byte.is_ascii_digit())
     }
 
     /// Inspects the text as if it ended here. Text that follows nevertheless is treated as a new one.
@@ -90,8 +113,19 @@ impl TextWindow {
         }
     }
 
+    /// Inspects the text as if it ended here, without showing more of it: not all clients
+    /// read what follows.
+    pub(super) fn probe(&mut self, detectors: &Detectors) {
+        let mut ended = self.clone();
+        ended.settle(detectors);
+        if ended.finding.is_some() {
+            *self = ended;
+        }
+    }
+
     /// Inspects the text as far as its findings are stable, or to its end if `is_final`.
     fn inspect(&mut self, detectors: &Detectors, is_final: bool) {
+        self.unseen = 0;
         while self.finding.is_none() {
             let start = self.block_start(self.block.saturating_sub(1));
             let window = &self.text[start - self.base..];
@@ -132,6 +166,79 @@ impl TextWindow {
     }
 }
 
+/// Whether a byte may stand in a row of numbers.
+fn is_of_row(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b' ' | b'\n' | b',' | b'.' | b'-' | b'|' | b'/')
+}
+
 fn ceil_char_boundary(text: &str, at: usize) -> usize {
     text.ceil_char_boundary(at.min(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detectors, TextWindow};
+    use crate::gateway::exchange::hold_back::tests::detectors;
+    use crate::gateway::inspector::{Find, Inspector};
+    use monitor_model::PatternSet;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const NUMBER: &str = "4111 1111 1111 1111";
+
+    /// Finds that number, and counts how often it is asked how far a text is settled: up to the digits at its end.
+    struct Rows(Arc<AtomicUsize>);
+
+    impl Inspector for Rows {
+        fn find(&self, text: &str, _: &[usize], _: PatternSet) -> Vec<Find> {
+            let find = |(start, number): (usize, &str)| Find {
+                start,
+                end: start + number.len(),
+                kind: "BANK_CARD_NUMBER",
+            };
+            text.match_indices(NUMBER).map(find).collect()
+        }
+
+        fn finds_across(&self, _: &str, _: &[usize]) -> bool {
+            true
+        }
+
+        fn stable_until(&self, text: &str, _: PatternSet) -> usize {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            text.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
+                .len()
+        }
+    }
+
+    /// Where the finding is in a text that comes in pieces of this size, whether ever more was shown, and how often
+    /// it was inspected.
+    fn found(text: &str, size: usize) -> (Option<usize>, bool, usize) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let detectors: Detectors = detectors(Rows(asked.clone()));
+        let (mut window, mut shows_more) = (TextWindow::default(), false);
+        for piece in text.as_bytes().chunks(size) {
+            window.push(&String::from_utf8_lossy(piece), &detectors);
+            shows_more |= Some(window.visible()) > text.find(NUMBER);
+        }
+        window.finish(&detectors);
+        (window.finding(), shows_more, asked.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_row_of_numbers_is_inspected_now_and_then_and_at_its_end() {
+        let row = "1 2 3 4 ".repeat(500);
+        for (text, is_row) in [
+            (format!("{row}and {NUMBER} and more"), true),
+            (format!("{row}{NUMBER}"), true),
+            (format!("{row}and {NUMBER}"), true),
+            (format!("so {NUMBER} and {row}"), false),
+        ] {
+            for size in [1, 3, 8, 50, 5_000] {
+                let (finding, shows_more, asked) = found(&text, size);
+                assert_eq!(finding, text.find(NUMBER), "{size}");
+                assert!(!shows_more, "{size}");
+                assert!(!is_row || asked <= 160, "{size}: {asked}");
+            }
+        }
+    }
 }

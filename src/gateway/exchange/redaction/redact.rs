@@ -92,12 +92,54 @@ impl Redactor<'_> {
             let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
             (find.kind, span)
         };
-        let findings: Vec<_> = finds.into_iter().map(whole).collect();
+        let findings: Vec<_> = finds
+            .into_iter()
+            .map(whole)
+            .flat_map(|(kind, span)| self.whole_in_a_part(&text, &literals, kind, span))
+            .collect();
         (!findings.is_empty()).then_some(MessageFindings {
             text,
             literals,
             findings,
         })
+    }
+
+    /// A value that is whole in one part takes nothing of the next, where a word stands that would go on with it: the
+    /// command "ls" behind a text that ends with an address. Values with blanks in them are taken as they were found.
+    fn whole_in_a_part(
+        &self,
+        text: &str,
+        literals: &[Literal],
+        kind: &'static str,
+        span: Range<usize>,
+    ) -> Vec<(&'static str, Range<usize>)> {
+        let first = literals.partition_point(|literal| literal.part.end <= span.start);
+        let parts = literals[first..].iter().map(|literal| &literal.part);
+        let pieces: Vec<_> = parts
+            .take_while(|part| part.start < span.end)
+            .map(|part| part.start.max(span.start)..part.end.min(span.end))
+            .filter(|piece| !piece.is_empty())
+            .collect();
+        let has_blank = |piece: &Range<usize>| text[piece.clone()].contains(char::is_whitespace);
+        if pieces.len() < 2 || pieces.iter().any(has_blank) {
+            return vec![(kind, span)];
+        }
+        let is_whole = |piece: &Range<usize>| {
+            let finds = self
+                .inspector
+                .find(&text[piece.clone()], &[], self.patterns);
+            let is_all =
+                |find: Find| find.kind == kind && (find.start, find.end) == (0, piece.len());
+            finds.into_iter().any(is_all)
+        };
+        // What stands before a value may be its beginning, and digits behind it the rest of a number.
+        let has_digits = |piece: &Range<usize>| text[piece.clone()].contains(char::is_numeric);
+        let may_go_on = |piece: &Range<usize>| has_digits(piece) && !is_whole(piece);
+        if !is_whole(&pieces[0]) || pieces[1..].iter().any(may_go_on) {
+            return vec![(kind, span)];
+        }
+        let whole = pieces.into_iter().filter(is_whole);
+        whole.map(|piece| (kind, piece)).collect()
     }
 }
 
@@ -212,7 +254,7 @@ fn reserved(body: &[u8], found: &[MessageFindings]) -> HashSet<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use monitor_wire::json::{Chat, replace_spans, scan};
+    use monitor_wire::json::{Request, RequestShape, replace_spans, scan};
 
     /// Finds every `<…>`, as an IP where a digit follows the bracket.
     struct Brackets;
@@ -246,7 +288,8 @@ mod tests {
 
     fn redacted(body: &str) -> Option<String> {
         let found = scan(body.as_bytes()).unwrap();
-        let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
+        let literals =
+            Request::read(&RequestShape::CHAT, body.as_bytes(), &found).prompt_literals(&[]);
         let redactor = Redactor {
             inspector: &Brackets,
             patterns: PatternSet::local(),

@@ -4,18 +4,23 @@
 
 use super::placeholders::Placeholders;
 use monitor_wire::json::{self, Edit, escape_into, raw_spans};
-use monitor_wire::sse::pieces::{self, Field, Piece, Reading, Said};
-use monitor_wire::sse::{Frame, Frames, Template};
+use monitor_wire::protocol::{Protocol, StreamWriter, Wanted};
+use monitor_wire::sse::pieces::{Field, Piece, Reading, Said};
+use monitor_wire::sse::{Frame, Frames};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Texts whose end may be held at the same time; further ones pass unchanged.
 const MOST_HELD: usize = 1024;
 
-/// A complete `chat.completion` with its values; None for an unreadable body.
-pub(super) fn completion(placeholders: &Placeholders, body: &[u8]) -> Option<Vec<u8>> {
+/// A complete answer with its values; None for an unreadable body.
+pub(super) fn answer(
+    protocol: &dyn Protocol,
+    placeholders: &Placeholders,
+    body: &[u8],
+) -> Option<Vec<u8>> {
     let mut edits = Vec::new();
-    for literal in json::answer_literals(body)? {
+    for literal in protocol.answer_literals(body)? {
         let token = &body[literal.span.clone()];
         let text = json::unescape(token);
         let found = placeholders.find(&text);
@@ -29,8 +34,12 @@ pub(super) fn completion(placeholders: &Placeholders, body: &[u8]) -> Option<Vec
 }
 
 /// A complete event stream with its values; None for one with an unreadable frame.
-pub(super) fn stream(placeholders: &Placeholders, body: &[u8]) -> Option<Vec<u8>> {
-    let mut stream = UnredactStream::new(placeholders.clone(), body.len());
+pub(super) fn stream(
+    protocol: &'static dyn Protocol,
+    placeholders: &Placeholders,
+    body: &[u8],
+) -> Option<Vec<u8>> {
+    let mut stream = UnredactStream::new(protocol, placeholders.clone(), body.len());
     let mut unredacted = stream.push(body);
     unredacted.extend(stream.finish());
     (stream.unreadable() == 0).then_some(unredacted)
@@ -50,12 +59,13 @@ fn escaped(value: &str, is_arguments: bool) -> Vec<u8> {
 
 /// Unredacts an event stream in chunks.
 pub(super) struct UnredactStream {
+    protocol: &'static dyn Protocol,
     placeholders: Placeholders,
     frames: Frames,
     /// Ends of texts that may become placeholders.
     held: BTreeMap<TextKey, String>,
-    /// The frame that a held end is sent in when no placeholder comes of it.
-    template: Template,
+    /// Writes a held end when no placeholder comes of it.
+    writer: Box<dyn StreamWriter>,
     unreadable: u64,
     /// Frames that were read for the template.
     #[cfg(test)]
@@ -67,12 +77,17 @@ type TextKey = (u64, Field);
 
 impl UnredactStream {
     /// `max_frame_bytes` bounds what is held of one frame; a larger one passes untouched.
-    pub(super) fn new(placeholders: Placeholders, max_frame_bytes: usize) -> Self {
+    pub(super) fn new(
+        protocol: &'static dyn Protocol,
+        placeholders: Placeholders,
+        max_frame_bytes: usize,
+    ) -> Self {
         Self {
+            protocol,
             placeholders,
             frames: Frames::new(max_frame_bytes),
             held: BTreeMap::new(),
-            template: Template::default(),
+            writer: protocol.stream_writer(),
             unreadable: 0,
             #[cfg(test)]
             templates: 0,
@@ -110,7 +125,7 @@ impl UnredactStream {
     fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
         let reading = match frame.is_whole {
             // What stands under other names than those of the reference format stays as it is.
-            true => pieces::read_known(frame.bytes),
+            true => self.protocol.read_frame(frame.bytes, Wanted::Known),
             false => Reading::Unreadable,
         };
         match reading {
@@ -137,8 +152,9 @@ impl UnredactStream {
         let mut holds_end = false;
         for (at, piece) in said.pieces.iter().enumerate() {
             let goes_on = last.get(&key_of(piece)).is_some_and(|last| *last > at);
-            let may_hold = goes_on || !ended.contains(&piece.choice);
+            let may_hold = goes_on || !(piece.ends || ended.contains(&piece.choice));
             if is_unredacted(&piece.field)
+                && !piece.span.is_empty()
                 && let Some(token) = self.piece(frame, piece, may_hold)
             {
                 edits.push((piece.span.clone(), token));
@@ -146,7 +162,7 @@ impl UnredactStream {
             holds_end |= self.held.contains_key(&key_of(piece));
         }
         if holds_end {
-            self.template = Template::of(frame);
+            self.writer.learn(frame);
             #[cfg(test)]
             {
                 self.templates += 1;
@@ -161,6 +177,7 @@ impl UnredactStream {
         }
         edits.sort_by_key(|(span, _)| span.start);
         out.extend(json::replace_spans(frame, &edits));
+        self.writer.sent(frame, &said.choices);
     }
 
     /// The string that replaces a piece of text; None where it is unchanged.
@@ -181,7 +198,7 @@ impl UnredactStream {
             begun: &begun,
             found: &found,
             end: hold,
-            is_arguments: is_arguments(&piece.field),
+            is_arguments: piece.is_arguments,
         };
         let token = rewrite.apply(token);
         if hold < whole.len() {
@@ -200,7 +217,7 @@ impl UnredactStream {
     fn flush(&mut self, key: TextKey, out: &mut Vec<u8>) {
         if let Some(begun) = self.held.remove(&key) {
             let (choice, field) = key;
-            out.extend(self.template.text(choice, field, &begun));
+            out.extend(self.writer.text(choice, field, &begun));
         }
     }
 }
@@ -258,10 +275,6 @@ fn is_unredacted(field: &Field) -> bool {
         field,
         Field::ToolName(_) | Field::FunctionName | Field::Other(_)
     )
-}
-
-fn is_arguments(field: &Field) -> bool {
-    matches!(field, Field::ToolArguments(_) | Field::FunctionArguments)
 }
 
 #[cfg(test)]

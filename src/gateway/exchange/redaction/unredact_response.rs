@@ -10,11 +10,13 @@ use crate::gateway::headers::DIGESTS;
 use crate::observe::events::Unrestored;
 use crate::observe::{Metrics, UnrestoredReason};
 use bytes::Bytes;
+use monitor_wire::protocol::Protocol;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
 
 /// Unredacts one answer.
 pub(crate) struct Unredact {
+    pub(crate) protocol: &'static dyn Protocol,
     pub(crate) placeholders: Placeholders,
 }
 
@@ -34,8 +36,8 @@ impl Unredact {
             return body;
         }
         let unredacted = match layout.event_stream {
-            true => unredact::stream(&self.placeholders, &body),
-            false => unredact::completion(&self.placeholders, &body),
+            true => unredact::stream(self.protocol, &self.placeholders, &body),
+            false => unredact::answer(self.protocol, &self.placeholders, &body),
         };
         let Some(unredacted) = unredacted else {
             report(metrics, UnrestoredReason::Unreadable);
@@ -60,7 +62,7 @@ impl Unredact {
         if layout.plain_stream() {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             return Some(UnredactFilter {
-                stream: UnredactStream::new(self.placeholders, limit),
+                stream: UnredactStream::new(self.protocol, self.placeholders, limit),
                 metrics: metrics.clone(),
                 is_reported: false,
             });

@@ -1,6 +1,7 @@
 //! What one access key has of the memory, and what it may have before a backend has accepted it. Until then it has a
-//! part of it together with all other such keys of its client's address. A body that is larger than this part may take
-//! what it needs beside it, one at a time: it can be complete in no other way.
+//! part of it together with all other such keys of its client's address. The buffers of its connections have half of
+//! this part, so that bodies can be complete. One that is larger than a quarter takes what it needs beside this part,
+//! one at a time: each takes several times its bytes on its way to the backend.
 
 use super::Full;
 use crate::fair_queue::is_stranger;
@@ -15,6 +16,8 @@ pub(super) struct Holder {
     pub(super) bytes: i64,
     /// Bytes of its one reservation that the part of its address does not count.
     pub(super) large: i64,
+    /// Bytes of buffers of connections.
+    pub(super) beside: i64,
     /// Its calls that wait.
     pub(super) waiting: usize,
     /// Those of them whose body is complete and whose check waits.
@@ -58,12 +61,23 @@ impl Holder {
             return Ok(asking.is_large);
         }
         let counted = (self.bytes - self.large).saturating_add(bytes);
-        let is_larger = asking.bytes.saturating_add(bytes) > client_limit;
-        match counted > client_limit {
-            false => Ok(false),
-            true if is_larger && self.large == 0 => Ok(true),
-            true => Err(Full(Exhausted::ClientMemory)),
+        let has_room = counted <= client_limit;
+        if asking.is_beside {
+            let has_room = has_room && self.beside.saturating_add(bytes) <= client_limit / 2;
+            return has_room
+                .then_some(false)
+                .ok_or(Full(Exhausted::ClientMemory));
         }
+        match asking.bytes.saturating_add(bytes) > client_limit / 4 {
+            true if self.large == 0 => Ok(true),
+            false if has_room => Ok(false),
+            _ => Err(Full(Exhausted::ClientMemory)),
+        }
+    }
+
+    /// Whether it has nothing and waits for nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        self.bytes == 0 && self.waiting == 0
     }
 
     /// A reservation gives so many bytes back.
@@ -71,6 +85,9 @@ impl Holder {
         self.bytes -= bytes;
         if from.is_large {
             self.large -= bytes;
+        }
+        if from.is_beside {
+            self.beside -= bytes;
         }
     }
 }

@@ -161,6 +161,22 @@ impl MemoryReservation {
         self.take(self.asking(), more)
     }
 
+    /// The same of what grows and shrinks: it keeps little more than `length` bytes.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub(crate) fn fit(&mut self, length: usize) -> Result<(), Full> {
+        self.cover(length)?;
+        let length = signed(length as u64);
+        if length <= SMALL {
+            self.release();
+        } else if self.bytes > length + 2 * STEP {
+            let spare = self.bytes - length - STEP;
+            self.shrink(usize::try_from(spare).unwrap_or_default());
+        }
+        Ok(())
+    }
+
     /// Releases a part of the bytes.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let bytes = signed(bytes as u64).min(self.bytes);

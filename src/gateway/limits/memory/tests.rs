@@ -109,21 +109,28 @@ fn an_address_without_an_accepted_key_has_its_part_and_one_larger_body_beside_it
     let memory = MemoryBudget::new(10_000, &Metrics::new().unwrap());
     memory.set_client_limit(Some(100));
     let call = |holder| MemoryReservation::new(&memory, holder);
+    let buffer = |bytes| {
+        let mut buffer = MemoryReservation::of_connection(&memory, 1);
+        buffer.grow(bytes).map(|()| buffer)
+    };
+    let buffers = [buffer(30), buffer(20)];
+    let refused = buffer(1).err().map(|full| full.0);
+    assert_eq!(refused, Some(Exhausted::ClientMemory));
     let (mut one, mut two, mut large) = (call(1), call(1), call(1));
-    one.grow(60).unwrap();
-    two.grow(40).unwrap();
-    assert_eq!(two.grow(1).unwrap_err().0, Exhausted::ClientMemory);
-    assert_eq!(large.grow(100).unwrap_err().0, Exhausted::ClientMemory);
-    large.grow(101).unwrap();
+    one.grow(25).unwrap();
+    two.grow(25).unwrap();
+    assert_eq!(call(1).grow(1).unwrap_err().0, Exhausted::ClientMemory);
+    large.grow(26).unwrap();
     large.grow(300).unwrap();
+    assert_eq!(two.grow(1).unwrap_err().0, Exhausted::ClientMemory);
     assert_eq!(call(1).grow(101).unwrap_err().0, Exhausted::ClientMemory);
     call(2).grow(101).unwrap();
-    drop(one);
-    two.grow(60).unwrap();
+    drop((one, buffers));
+    assert_eq!(used(&memory), 351);
     large.shrink(300);
     assert_eq!(call(1).grow(101).unwrap_err().0, Exhausted::ClientMemory);
     large.release();
-    assert_eq!(used(&memory), 100);
+    assert_eq!(used(&memory), 25);
     let mut next = call(1);
     next.grow(200).unwrap();
     // It counts for an accepted key from now on.

@@ -9,10 +9,24 @@ use crate::spool::recovery::takeover::{MovedSegments, take_over};
 use std::cell::Cell;
 use support::stack::Folder;
 
+/// A file for the copies.
+fn empty(path: &Path) -> File {
+    let mut options = File::options();
+    let options = options.read(true).write(true).create_new(true);
+    options.open(path).unwrap()
+}
+
 /// The contents of all copied records, in no order.
-fn copied(to: &Path) -> Vec<Vec<u8>> {
-    let files = incoming::ready_files(to).unwrap();
-    let mut all: Vec<_> = files.iter().flat_map(|file| contents(file)).collect();
+fn records_of(copied: &CopiedSpool, base: &Folder) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for name in copied.names() {
+        assert!(is_copy(name), "{name}");
+        let path = base.path().join(name);
+        let mut bytes = Vec::new();
+        copied.open(name).unwrap().read_to_end(&mut bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        all.extend(contents(&path));
+    }
     all.sort();
     all
 }
@@ -25,7 +39,6 @@ fn records_that_move_to_a_folder_that_was_read_already_are_copied() {
     for folder in [&spool, &beside] {
         drop(lock(folder).unwrap());
     }
-    std::fs::create_dir_all(&to).unwrap();
     segment_of(&beside, 1, &[b"one", b"two"]);
     let has_moved = Cell::new(false);
     // They move between the looks into the two folders.
@@ -40,9 +53,9 @@ fn records_that_move_to_a_folder_that_was_read_already_are_copied() {
             folder.as_path().into()
         })
     };
-    let count = copy_owed(folders, &to).unwrap();
-    assert_eq!(copied(&to), [b"one", b"two"]);
-    assert_eq!(count.records, 2, "each once");
+    let copied = copy_owed(folders, empty(&to)).unwrap();
+    assert_eq!(records_of(&copied, &base), [b"one", b"two"]);
+    assert_eq!(copied.records, 2, "each once");
 }
 
 #[test]
@@ -50,13 +63,12 @@ fn only_new_records_of_a_file_that_grows_are_copied_again() {
     let base = Folder::new();
     let [spool, to] = ["spool", "to"].map(|name| base.path().join(name));
     drop(lock(&spool).unwrap());
-    std::fs::create_dir_all(&to).unwrap();
     segment_of(&spool, 1, &[b"one"]);
     let folder: SpoolFolder = spool.as_path().into();
-    let mut copy = SpoolCopy::new(&to);
+    let mut copy = SpoolCopy::new(empty(&to));
     assert!(copy.round(&folder).unwrap());
     std::fs::remove_file(segment::path(&folder, 1)).unwrap();
     segment_of(&spool, 1, &[b"one", b"two"]);
     assert!(!copy.round(&folder).unwrap(), "no file is new");
-    assert_eq!(copied(&to), [b"one", b"two"]);
+    assert_eq!(records_of(&copy.copied, &base), [b"one", b"two"]);
 }

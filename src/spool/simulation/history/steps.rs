@@ -140,7 +140,7 @@ impl History {
                 if let Some(record) = lease.record() {
                     self.backend.store(record);
                 }
-                lease.delivered(RecordId::random());
+                lease.delivered(Some(RecordId::random()));
             }
             _ => {
                 self.tell(format!("{key:?} is dropped"));

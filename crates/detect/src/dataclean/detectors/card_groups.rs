@@ -2,7 +2,7 @@
 //! lists and those who hide a number put there.
 
 use crate::chars::{is_blank, separator};
-use crate::dataclean::Text;
+use crate::dataclean::{Run, Text};
 
 /// The same one throughout a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,30 @@ impl Separator {
     /// It separates the numbers of a list more often than the groups of one.
     pub(super) fn is_of_lists(self) -> bool {
         matches!(self, Self::Tab | Self::Line | Self::Comma | Self::Bar)
+    }
+}
+
+/// Groups of one number at most.
+pub(super) const MOST_SIZES: usize = 8;
+
+/// How many digits each of its groups has.
+pub(super) struct Sizes {
+    sizes: [usize; MOST_SIZES],
+    count: usize,
+}
+
+impl Sizes {
+    pub(super) fn of(runs: &[Run]) -> Self {
+        let mut sizes = [0; MOST_SIZES];
+        for (size, run) in sizes.iter_mut().zip(runs) {
+            *size = run.digits();
+        }
+        let count = runs.len();
+        Self { sizes, count }
+    }
+
+    pub(super) fn all(&self) -> &[usize] {
+        &self.sizes[..self.count]
     }
 }
 

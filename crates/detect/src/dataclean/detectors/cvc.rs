@@ -52,14 +52,11 @@ impl Detector for Cvc {
             if !matches!(run.digits(), DIGITS | AMEX_DIGITS) {
                 continue;
             }
-            let named = *labelled.get_or_init(is_match) && is_named(text, at);
+            let named =
+                *labelled.get_or_init(is_match) && (is_named(text, at) || is_in_column(text, at));
             if (named || behind_card(text, at)) && stands_alone(text, run.start, run.end) {
-                out.push(Span {
-                    kind: self.name(),
-                    start: run.start,
-                    end: run.end,
-                    strength: Strength::Context,
-                });
+                let place = run.start..run.end;
+                out.push(Span::new(self.name(), place, Strength::Context));
             }
         }
     }
@@ -81,6 +78,15 @@ fn is_named(text: &Text, at: usize) -> bool {
         return named && labels::is_amex(head, tail);
     }
     named && !labels::counts(tail) && !is_amount(text, run.end) || labels::named_after(tail)
+}
+
+/// Under a header that is a label. Four digits need one that names the card's system.
+fn is_in_column(text: &Text, at: usize) -> bool {
+    let run = text.runs()[at];
+    text.table_cell(run.start).is_some_and(|cell| {
+        let is_long = run.digits() == AMEX_DIGITS;
+        labels::is_label(cell.header) && (!is_long || labels::is_amex(cell.header, ""))
+    })
 }
 
 /// A label may be glued to the front; nothing else may.
@@ -177,6 +183,13 @@ mod tests {
             found(&Cvc::new(), text),
             ["123", "047", "901", "555", "321"]
         );
+        for table in [
+            "card;cvc\n4276549360344563;124\n4276549360344563;125",
+            "name\tCVV2\nAnn\t124\nBob\t125",
+            "| Имя | Код безопасности |\n|---|---|\n| Я | 124 |\n| Ты | 125 |",
+        ] {
+            assert_eq!(found(&Cvc::new(), table), ["124", "125"], "{table}");
+        }
         let text = "CID 1234 (Amex), карта 4276 5493 6034 4563 12/26 124";
         assert_eq!(found(&Cvc::new(), text), ["1234", "124"]);
     }
@@ -191,6 +204,8 @@ mod tests {
             "123",
             "CVC не помню, кабинет 123",
             "CVV 1234",
+            "name;room\nAnn;124",
+            "cvc;room\nn/a;124",
             "CID 123",
         ] {
             assert!(found(&Cvc::new(), text).is_empty(), "{text}");

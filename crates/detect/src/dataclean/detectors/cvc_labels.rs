@@ -220,7 +220,7 @@ pub(super) fn counts(tail: &str) -> bool {
 }
 
 /// Whether the last words of a text are a label.
-fn is_label(text: &str) -> bool {
+pub(super) fn is_label(text: &str) -> bool {
     let mut end = text.len();
     let mut back = || {
         let word = word_before(&text[..end])?;

@@ -32,12 +32,7 @@ impl Detector for Domain {
             };
             from = end.max(from);
             if let Some((start, end)) = host(text, start, end) {
-                out.push(Span {
-                    kind: self.name(),
-                    start,
-                    end,
-                    strength: Strength::Form,
-                });
+                out.push(Span::new(self.name(), start..end, Strength::Form));
             }
         }
     }

@@ -34,12 +34,7 @@ impl Detector for Emails {
             };
             let end = at + 1 + length;
             if !(in_url(&text[..start]) || goes_on(&text[end..])) {
-                out.push(Span {
-                    kind: self.name(),
-                    start,
-                    end,
-                    strength: Strength::Form,
-                });
+                out.push(Span::new(self.name(), start..end, Strength::Form));
             }
         }
     }

@@ -19,24 +19,12 @@ impl Detector for Inn {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let mut next = 0;
-        while let Some(run) = text.runs().get(next) {
-            let last = match run.digits() {
-                10 | 12 => single(text, next).then_some(next),
-                2..=6 => grouped(text, next),
-                _ => None,
-            };
-            if let Some(last) = last {
-                let (start, end) = (run.start, text.runs()[last].end);
-                out.push(Span {
-                    kind: self.name(),
-                    start,
-                    end,
-                    strength: Strength::CheckDigits,
-                });
-            }
-            next = last.unwrap_or(next) + 1;
-        }
+        let found = text.numbers_by(|first, run| match run.digits() {
+            10 | 12 => single(text, first).then_some(first),
+            2..=6 => grouped(text, first),
+            _ => None,
+        });
+        out.extend(found.map(|place| Span::new(self.name(), place, Strength::CheckDigits)));
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {

@@ -21,14 +21,7 @@ impl Detector for Ip {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let mut push = |start, end| {
-            out.push(Span {
-                kind: self.name(),
-                start,
-                end,
-                strength: Strength::Form,
-            })
-        };
+        let mut push = |start, end| out.push(Span::new(self.name(), start..end, Strength::Form));
         let mut next = 0;
         while next + 3 < text.runs().len() {
             match v4(text, next) {

@@ -27,12 +27,7 @@ impl Detector for Kpp {
             let fits = matches!(run.digits(), 4 | 5 | LENGTH) && is_code(text, *run);
             let end = run.start + LENGTH;
             if fits && text.isolated(run.start, end, Label::Kpp) && named(text, at, end) {
-                out.push(Span {
-                    kind: self.name(),
-                    start: run.start,
-                    end,
-                    strength: Strength::Context,
-                });
+                out.push(Span::new(self.name(), run.start..end, Strength::Context));
             }
         }
     }
@@ -102,6 +97,18 @@ mod tests {
             found(&Kpp, "7752601811/773601001, 500143001 (КПП филиала)"),
             ["773601001", "500143001"]
         );
+    }
+
+    #[test]
+    fn the_header_of_a_column_names_its_cells() {
+        for table in [
+            "ИНН;КПП;Город\n7752601811;770701001;Москва\n7759083012;773601001;Тула",
+            "Фирма\tКПП\nРомашка\t770701001\nЛютик\t773601001",
+            "| КПП | Сумма |\n|---|---|\n| 770701001 | 123456789 |\n| 773601001 | 12 |",
+        ] {
+            assert_eq!(found(&Kpp, table), ["770701001", "773601001"], "{table}");
+        }
+        assert!(found(&Kpp, "КПП;БИК\nнет;770701001").is_empty());
     }
 
     #[test]

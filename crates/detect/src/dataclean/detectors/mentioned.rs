@@ -38,12 +38,7 @@ impl Detector for Mentioned {
             return;
         };
         let own = text.mentions().all.iter().filter(|one| one.kind == kind);
-        out.extend(own.map(|mention| Span {
-            kind: self.0,
-            start: mention.start,
-            end: mention.end,
-            strength,
-        }));
+        out.extend(own.map(|mention| Span::new(self.0, mention.start..mention.end, strength)));
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {

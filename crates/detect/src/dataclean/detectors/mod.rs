@@ -1,5 +1,5 @@
-//! The detectors of the patterns of §2.8, each with good examples and near misses. The rules decide which
-//! patterns are on; `overlap` decides which of two finds wins.
+//! The detectors of the patterns of §2.8 and, in `further`, of those that rules have to name, each with good
+//! examples and near misses. The rules decide which patterns are on; `overlap` decides which of two finds wins.
 
 mod bank_card_number;
 mod card_groups;
@@ -10,6 +10,7 @@ mod domain;
 mod domain_evidence;
 mod email_domain;
 mod emails;
+mod further;
 mod inn;
 mod ip;
 mod ip_version;
@@ -28,6 +29,10 @@ pub(super) use card_systems::is_card_number;
 pub(super) use cvc::Cvc;
 pub(super) use domain::Domain;
 pub(super) use emails::Emails;
+pub(super) use further::{
+    ApiKey, CadastralNumber, ConnectionString, CryptoWallet, DriverLicense, Iban, OmsPolicy,
+    PrivateKey, Swift, VehicleNumber, Vin,
+};
 pub(super) use inn::Inn;
 pub(super) use ip::Ip;
 pub(super) use kpp::Kpp;

@@ -32,12 +32,8 @@ impl Detector for PassportNumber {
                 next += 1;
                 continue;
             };
-            out.push(Span {
-                kind: self.name(),
-                start,
-                end: text.runs()[last].end,
-                strength,
-            });
+            let place = start..text.runs()[last].end;
+            out.push(Span::new(self.name(), place, strength));
             next = last + 1;
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::chars::{is_blank, is_dash};
 use crate::dataclean::Text;
-use crate::dataclean::text::inline::InlineWord;
+use crate::dataclean::text::inline::{InlineWord, is_year, number};
 use std::ops::Deref;
 
 /// The shortest number anybody calls: six digits of a town.
@@ -118,9 +118,13 @@ pub(super) fn has_plus(text: &Text, first: usize) -> bool {
 
 /// "+44 (0)20 …": a zero that is dialled inside the country only.
 pub(super) fn trunk_zero(groups: &[Group]) -> bool {
-    groups
-        .get(1)
-        .is_some_and(|group| group.digits == 1 && group.first == 0 && group.before == ')')
+    opens_with_zero(groups) && groups[1].digits == 1
+}
+
+/// The same, or with the code of the town: "+44 (020) …".
+pub(super) fn opens_with_zero(groups: &[Group]) -> bool {
+    let second = groups.get(1);
+    second.is_some_and(|group| group.first == 0 && group.before == ')')
 }
 
 /// With the `+` or opening bracket before it and an extension such as "x123" behind it.
@@ -212,18 +216,29 @@ pub(super) fn labelled(text: &Text, first: usize, groups: &Groups) -> Option<usi
     let digits: usize = sizes.iter().sum();
     let last = first + groups.len() - 1;
     let plus = has_plus(text, first);
+    // "00 44 20 …" is dialled for "+44 20 …".
+    let is_foreign = !plus && starts_with_zeros(text, first);
     // What begins like a Russian number must be a whole one.
     let broken = groups[0].first == 7 && plus || sizes[0] == 1 && matches!(groups[0].first, 7 | 8);
     let dashed = groups.iter().skip(1).all(|group| group.before == '-');
     let fits = match sizes {
+        [8] => !is_foreign && !is_round(text, first) && !is_plain_date(text, first),
+        [9] => !is_foreign && !is_round(text, first),
         [7 | 10..=12] => true,
+        [13..=MOST_DIGITS] => is_foreign,
         [2, 2, 2] => dashed && !plus,
         [head, tail @ ..] => {
-            (7..=13).contains(&digits)
+            let most = if is_foreign { MOST_DIGITS } else { 13 };
+            let tail = if plus && trunk_zero(groups) {
+                &tail[1..]
+            } else {
+                tail
+            };
+            (7..=most).contains(&digits)
                 && (1..=5).contains(head)
                 && !tail.is_empty()
                 && tail.iter().all(|size| (2..=8).contains(size))
-                && (*head > 1 || groups[0].first == 1)
+                && (*head > 1 || groups[0].first == 1 || is_dialled_zero(groups))
         }
         [] => false,
     };
@@ -231,16 +246,39 @@ pub(super) fn labelled(text: &Text, first: usize, groups: &Groups) -> Option<usi
     (fits && !broken && !inside() && !is_date(text, first, sizes)).then_some(last)
 }
 
+/// "0 800 123 456"; "0.1234567" is a fraction.
+fn is_dialled_zero(groups: &[Group]) -> bool {
+    let second = groups.get(1);
+    groups[0].first == 0 && second.is_some_and(|group| group.before != '.')
+}
+
+fn starts_with_zeros(text: &Text, first: usize) -> bool {
+    text.original()[text.runs()[first].start..].starts_with("00")
+}
+
+/// "reach 100000000 people".
+fn is_round(text: &Text, first: usize) -> bool {
+    text.values(&text.runs()[first..=first])
+        .ends_with(&[0, 0, 0])
+}
+
+/// Eight digits that are a date: "20240115", "15012024".
+fn is_plain_date(text: &Text, first: usize) -> bool {
+    let values = text.values(&text.runs()[first..=first]);
+    let is_date = |year: &[u8], month: &[u8], day: &[u8]| {
+        is_year(number(year))
+            && (1..=12).contains(&number(month))
+            && (1..=31).contains(&number(day))
+    };
+    is_date(&values[..4], &values[4..6], &values[6..])
+        || is_date(&values[4..], &values[2..4], &values[..2])
+}
+
 /// "2024-01-15", "15.01.2024", "2023-2024".
 fn is_date(text: &Text, first: usize, sizes: &[usize]) -> bool {
-    let number = |at: usize| {
-        let values = text.values(&text.runs()[first + at..=first + at]);
-        values
-            .iter()
-            .fold(0_u32, |number, digit| number * 10 + u32::from(*digit))
-    };
-    let year = |at: usize| (1900..2100).contains(&number(at));
-    let day = |at: usize| (1..=31).contains(&number(at));
+    let part = |at: usize| number(&text.values(&text.runs()[first + at..=first + at]));
+    let year = |at: usize| is_year(part(at));
+    let day = |at: usize| (1..=31).contains(&part(at));
     match sizes {
         [4, 1 | 2, 1 | 2] => year(0) && day(1) && day(2),
         [1 | 2, 1 | 2, 4] => day(0) && day(1) && year(2),

@@ -21,6 +21,9 @@ impl PhoneNumber {
     }
 }
 
+/// Digits of a number with its country's code.
+const FOREIGN: std::ops::RangeInclusive<usize> = 10..=13;
+
 impl Detector for PhoneNumber {
     fn name(&self) -> PatternName {
         PatternName::PhoneNumber
@@ -40,12 +43,7 @@ impl Detector for PhoneNumber {
                 continue;
             };
             let (start, end) = forms::borders(text, next, last);
-            out.push(Span {
-                kind: self.name(),
-                start,
-                end,
-                strength,
-            });
+            out.push(Span::new(self.name(), start..end, strength));
             next = last + 1;
             while text.runs().get(next).is_some_and(|run| run.start < end) {
                 next += 1;
@@ -104,16 +102,28 @@ fn near(cue: Option<Cue>) -> bool {
     cue.is_some_and(|cue| cue.within(WORDS_BETWEEN, &[Label::Phone]))
 }
 
-/// `+` and 7 to 15 digits; the longest reading that the numbering plan of its country knows.
+/// `+` and 7 to 15 digits; the longest reading that the numbering plan of its country knows. A single zero in brackets
+/// stands in no other number, so that its form is enough.
 fn international(plans: &Plans, text: &Text, first: usize, groups: &Groups) -> Option<usize> {
-    let reading = |last: &usize| {
-        let mut values = text.values(&text.runs()[first..=*last]);
-        if *last > first && forms::trunk_zero(groups) {
+    let is_known = |values: &[u8]| (7..=15).contains(&values.len()) && plans.know_whole(values);
+    let without_zero = |last: usize| {
+        let mut values = text.values(&text.runs()[first..=last]);
+        let has_zero = last > first && forms::opens_with_zero(groups);
+        has_zero.then(|| {
             values.remove(groups[0].digits);
-        }
-        (7..=15).contains(&values.len()) && plans.know_whole(&values)
+            values
+        })
     };
-    (first..first + groups.len()).rev().find(reading)
+    let reading = |last: &usize| {
+        let values = text.values(&text.runs()[first..=*last]);
+        is_known(&values) || without_zero(*last).is_some_and(|values| is_known(&values))
+    };
+    let form = |last: &usize| {
+        let values = without_zero(*last).filter(|_| forms::trunk_zero(groups));
+        values.is_some_and(|values| FOREIGN.contains(&values.len()) && values[0] != 7)
+    };
+    let mut ends = (first..first + groups.len()).rev();
+    ends.clone().find(reading).or_else(|| ends.find(form))
 }
 
 /// Russian numbers with 8 or 7 before them or written 3-3-2-2, North American ones written 3-3-4.
@@ -149,6 +159,17 @@ mod tests {
             found(&PhoneNumber::new(), "Звоните: 123-45-67"),
             ["123-45-67"]
         );
+        for (text, phone) in [
+            ("+44 (0)1632 960 555", "+44 (0)1632 960 555"),
+            ("+44 (020) 7946 0958", "+44 (020) 7946 0958"),
+            ("phone 612345678", "612345678"),
+            ("тел. 21234567", "21234567"),
+            ("phone 0044 20 7946 0958", "0044 20 7946 0958"),
+            ("call 00442079460958", "00442079460958"),
+            ("phone: 0 800 123 456", "0 800 123 456"),
+        ] {
+            assert_eq!(found(&PhoneNumber::new(), text), [phone], "{text}");
+        }
     }
 
     #[test]
@@ -160,6 +181,13 @@ mod tests {
             "звонок 2024-01-15",
             "10.0.0.255",
             "заказ 89161234567",
+            "звонок 20240115",
+            "созвон 15012024",
+            "код +44 (0) впереди",
+            "612345678",
+            "телефон заказа 12345678901234",
+            "call 00401136",
+            "reach 100000000 people",
         ] {
             assert!(found(&PhoneNumber::new(), text).is_empty(), "{text}");
         }

@@ -19,24 +19,12 @@ impl Detector for Snils {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let mut next = 0;
-        while let Some(run) = text.runs().get(next) {
-            let last = match run.digits() {
-                11 => Some(next).filter(|_| bare(text, next)),
-                3 => grouped(text, next),
-                _ => None,
-            };
-            if let Some(last) = last {
-                let (start, end) = (run.start, text.runs()[last].end);
-                out.push(Span {
-                    kind: self.name(),
-                    start,
-                    end,
-                    strength: Strength::CheckDigits,
-                });
-            }
-            next = last.unwrap_or(next) + 1;
-        }
+        let found = text.numbers_by(|first, run| match run.digits() {
+            11 => bare(text, first).then_some(first),
+            3 => grouped(text, first),
+            _ => None,
+        });
+        out.extend(found.map(|place| Span::new(self.name(), place, Strength::CheckDigits)));
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {
@@ -60,7 +48,8 @@ fn bare(text: &Text, at: usize) -> bool {
     check == SnilsCheck::Right && !matches!(values[0], 7 | 8) && !denied && !key
 }
 
-/// 3-3-3-2 digits with blanks or dashes between; the last two may also be glued to the third group.
+/// 3-3-3-2 digits with blanks or dashes between; the last two may also be glued to the third group. Dots, as in an IP
+/// address, need the label.
 fn grouped(text: &Text, first: usize) -> Option<usize> {
     const SHAPES: [&[usize]; 2] = [&[3, 3, 3, 2], &[3, 3, 5]];
     let fits = |shape: &&&[usize]| {
@@ -72,8 +61,12 @@ fn grouped(text: &Text, first: usize) -> Option<usize> {
         })
     };
     let last = first + SHAPES.iter().find(fits)?.len() - 1;
-    let separators: Option<Vec<char>> = (first..last).map(|at| separator(text.gap(at)?)).collect();
-    let dashed = separators?.starts_with(&['-', '-']);
+    let separators: Option<Vec<char>> = (first..last)
+        .map(|at| text.gap(at).and_then(separator_or_dot))
+        .collect();
+    let separators = separators?;
+    let dashed = separators.starts_with(&['-', '-']);
+    let dotted = separators.contains(&'.');
     let (start, end) = (text.runs()[first].start, text.runs()[last].end);
     if !text.isolated(start, end, Label::Snils) {
         return None;
@@ -82,11 +75,18 @@ fn grouped(text: &Text, first: usize) -> Option<usize> {
     // Groups with blanks alone are also how sums are written; then nothing may go on around them.
     let alone = dashed || !(continues(text, last) || first > 0 && continues(text, first - 1));
     let accepted = match check {
+        SnilsCheck::Right if dotted => {
+            named(text.cue_before(start)) || text.labelled_after(end, Label::Snils)
+        }
         SnilsCheck::Right => alone || named(text.cue_before(start)),
         SnilsCheck::Unchecked => named(text.cue_before(start)),
         SnilsCheck::Wrong => false,
     };
     accepted.then_some(last)
+}
+
+fn separator_or_dot(gap: &str) -> Option<char> {
+    separator(gap).or((gap == ".").then_some('.'))
 }
 
 fn continues(text: &Text, at: usize) -> bool {
@@ -113,6 +113,11 @@ mod tests {
             ["53888539361", "80841485207"]
         );
         assert_eq!(found(&Snils, "472 803 852 00"), ["472 803 852 00"]);
+        for dotted in ["472.803.852.00", "472.803.852 00", "472.803.852-00"] {
+            let behind = format!("{dotted} (СНИЛС)");
+            assert_eq!(found(&Snils, &format!("СНИЛС {dotted}")), [dotted]);
+            assert_eq!(found(&Snils, &behind), [dotted]);
+        }
     }
 
     #[test]
@@ -123,6 +128,8 @@ mod tests {
             "1777-741-215 45",
             "СНИЛС 000-000-000 00",
             "итого 472 803 852 00 11",
+            "472.803.852.00",
+            "СНИЛС 472.803.852.01",
         ] {
             assert!(found(&Snils, text).is_empty(), "{text}");
         }

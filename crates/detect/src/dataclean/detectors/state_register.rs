@@ -61,23 +61,12 @@ impl Detector for Register {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let mut next = 0;
-        while let Some(run) = text.runs().get(next) {
-            let last = match run.digits() {
-                digits if digits == self.digits => Some(next).filter(|_| self.bare(text, next)),
-                1..=LONGEST_GROUP => self.grouped(text, next),
-                _ => None,
-            };
-            if let Some(last) = last {
-                out.push(Span {
-                    kind: self.name,
-                    start: run.start,
-                    end: text.runs()[last].end,
-                    strength: Strength::CheckDigits,
-                });
-            }
-            next = last.unwrap_or(next) + 1;
-        }
+        let found = text.numbers_by(|first, run| match run.digits() {
+            digits if digits == self.digits => self.bare(text, first).then_some(first),
+            1..=LONGEST_GROUP => self.grouped(text, first),
+            _ => None,
+        });
+        out.extend(found.map(|place| Span::new(self.name, place, Strength::CheckDigits)));
     }
 
     fn stable_until(&self, text: &Text) -> Option<usize> {

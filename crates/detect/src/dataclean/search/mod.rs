@@ -55,6 +55,9 @@ pub(crate) fn find<'r>(
     predefined.find(detectors, message, search.budget.finds, &mut found);
     let text = &message.text[..found.looked_to];
     predefined.finish(&mut found);
+    for name in rules.unknown() {
+        found.fail(format!("pattern {name} is unknown to this version"));
+    }
     let parts = Message { text, ..message };
     let custom = CustomSearch::new(rules, clock);
     custom.find(parts, &mut found);
@@ -244,5 +247,26 @@ mod tests {
         let found = find(&none, search, &rules, &|| 0);
         assert_eq!(found.failures, ["pattern EMAILS has no detector"]);
         assert_eq!((found.ran, found.spans.len()), (0, 0));
+    }
+
+    /// CONTRACT 26: never a silent pass.
+    #[test]
+    fn contract_26_a_name_of_a_later_version_is_reported_and_the_others_are_looked_for() {
+        let names = r#"{"dataclean": {"patterns": ["OF_TOMORROW", "EMAILS"]}}"#;
+        let rules: Rules = serde_json::from_str(names).unwrap_or_default();
+        let detectors = Detectors {
+            local: crate::dataclean::registry::detectors(),
+            whole: Vec::new(),
+        };
+        let search = Search {
+            message: "a@b.ru".into(),
+            budget: AnalysisBudget::UNBOUNDED,
+            proposed: &[],
+        };
+        let rules = Compiled::new(rules);
+        let found = find(&detectors, search, &rules, &|| 0);
+        let failure = "pattern OF_TOMORROW is unknown to this version";
+        assert_eq!(found.failures, [failure]);
+        assert_eq!((found.spans.len(), found.in_part), (1, true));
     }
 }

@@ -18,6 +18,16 @@ pub(crate) struct Cue {
 }
 
 impl Cue {
+    /// The label of a column, which stands right above the number.
+    pub(crate) fn of_column(header: &str) -> Option<Self> {
+        let labels = words(header).filter_map(|(_, word)| label_of(&InlineWord::lowercase(word)));
+        let labels = labels.fold(0, |labels, label| labels | (1 << label as u8));
+        (labels != 0).then_some(Self {
+            labels,
+            ..Self::default()
+        })
+    }
+
     /// Whether this label is among them.
     pub(crate) fn has(self, label: Label) -> bool {
         self.labels & (1 << label as u8) != 0

@@ -1,5 +1,5 @@
-//! Short values that detectors need for every number, kept without an allocation: a word in lower case,
-//! and the digits of one number.
+//! Short values that detectors need for every number, kept without an allocation: a word in lower case, and the
+//! digits of one number with what they stand for.
 
 use std::ops::Deref;
 
@@ -128,6 +128,22 @@ impl Deref for InlineDigits {
     fn deref(&self) -> &[u8] {
         &self.values[..self.length]
     }
+}
+
+/// The number that at most nine digits stand for.
+pub(crate) fn number(digits: &[u8]) -> u32 {
+    let digits = digits.iter();
+    digits.fold(0, |number, digit| number * 10 + u32::from(*digit))
+}
+
+/// Whether a number reads as a year of the last century or of this one.
+pub(crate) fn is_year(number: u32) -> bool {
+    (1900..2100).contains(&number)
+}
+
+/// Whether one sign is repeated throughout, as in the number of nobody.
+pub(crate) fn is_repeated(signs: &[u8]) -> bool {
+    signs.iter().all(|sign| Some(sign) == signs.first())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A message, as the detectors see it: the original text and the positions of its digits, found in one
 //! pass, so that a text without digits costs the number detectors nothing.
 
+mod columns;
 pub(crate) mod cue;
 pub(crate) mod inline;
 pub(crate) mod labels;
@@ -10,9 +11,11 @@ use super::mentions::Mentions;
 use super::span::Span;
 use super::tagger;
 use crate::chars::{is_dash, is_word_char};
+use columns::{Columns, TableCell};
 use cue::{Cue, Label};
 use inline::InlineDigits;
 use std::cell::{Cell, OnceCell};
+use std::ops::Range;
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,7 @@ pub struct Text<'a> {
     marks: u8,
     /// Labels that were looked up: several detectors ask about the same number.
     cues: OnceCell<Vec<Cell<Known>>>,
+    columns: OnceCell<Columns>,
     mentions: OnceCell<Mentions>,
     tagged: OnceCell<Vec<Span>>,
     #[cfg(feature = "onnx")]
@@ -88,6 +92,7 @@ impl<'a> Text<'a> {
             runs,
             marks,
             cues: OnceCell::new(),
+            columns: OnceCell::new(),
             mentions: OnceCell::new(),
             tagged: OnceCell::new(),
             #[cfg(feature = "onnx")]
@@ -134,6 +139,25 @@ impl<'a> Text<'a> {
         self.modelled.get_or_init(|| read(self.original))
     }
 
+    /// The places of numbers of one run or several, from the left. `last_run` gives the last run of the number that
+    /// begins with a run, if one does; it is asked about each run that belongs to no number yet.
+    pub(crate) fn numbers_by(
+        &self,
+        mut last_run: impl FnMut(usize, Run) -> Option<usize>,
+    ) -> impl Iterator<Item = Range<usize>> {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            while let Some(run) = self.runs.get(next).copied() {
+                let last = last_run(next, run);
+                next = last.unwrap_or(next) + 1;
+                if let Some(last) = last {
+                    return Some(run.start..self.runs[last].end);
+                }
+            }
+            None
+        })
+    }
+
     /// What stands between run `left` and the next one; None after the last.
     #[inline]
     pub(crate) fn gap(&self, left: usize) -> Option<&'a str> {
@@ -175,9 +199,25 @@ impl<'a> Text<'a> {
         if place == at {
             return known;
         }
-        let cue = cue::before(self.original, at);
+        let cell = self.table_cell(at);
+        let column = cell.as_ref().and_then(|cell| Cue::of_column(cell.header));
+        // Labels of other columns stand above.
+        let row = cell
+            .filter(|cell| cell.is_certain)
+            .map_or(0, |cell| cell.row);
+        let cue = column.or_else(|| cue::before(&self.original[row..], at - row));
         slot.set((at, cue));
         cue
+    }
+
+    /// The cell of a table that begins with a value.
+    pub(crate) fn table_cell(&self, at: usize) -> Option<TableCell<'a>> {
+        let columns = self.columns.get_or_init(|| Columns::of(self.original));
+        let value = self.original.as_bytes()[at..].iter();
+        let length = value
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        columns.cell(self.original, at, at + length)
     }
 
     /// Whether a label of this kind names the number that ends here: "7752601811 (ИНН)".

@@ -30,7 +30,8 @@ fn what_is_left_out_or_null_has_the_defaults_of_contract_34() {
     assert_eq!(json!(short), long);
     assert_eq!(Policy::from_value(&long).unwrap(), short);
     assert_eq!(Policy::from_json(&short.to_json()).unwrap(), short);
-    let nulls = json!({"app_mode": "sync", "phrase": "No.", "block_on": null, "scan_roles": null});
+    let nulls = json!({"app_mode": "sync", "phrase": "No.", "block_on": null, "scan_roles": null,
+        "check_tool_arguments": null});
     assert_eq!(Policy::from_value(&nulls).unwrap(), short);
 }
 
@@ -41,7 +42,12 @@ fn every_field_is_read() {
         "block_on": {"guardrails": false, "custom_policy": true, "dataclean": false},
         "replace_response": true, "stream_in_sync": "off", "redact_upstream": true,
         "scan_roles": ["all_user", "system", "assistant", "tool"],
-        "block_details": "header", "local_patterns": ["EMAILS", "IP"],
+        "block_details": "header", "embeddings": "check", "check_tool_arguments": false,
+        "local_patterns": ["EMAILS", "IP"],
+        "budgets": [
+            {"per": "application", "window": "month", "cost": "12.5", "action": "stop", "warn_at": 90},
+            {"per": "user", "window": "minute", "tokens": 5000, "action": "warn", "warn_at": 80},
+        ],
     });
     let policy = Policy::from_value(&value).unwrap();
     assert_eq!(json!(policy), value);
@@ -57,7 +63,7 @@ fn all_that_is_wrong_is_said_at_once_and_no_phrase_is_quoted() {
     let found = problems(json!({
         "app_mode": "synk", "phrase": ["hidden"], "colour": 1, "replace_response": "yes",
         "block_on": {"guardrails": 1, "regex": true}, "scan_roles": ["user", "tool", "tool"],
-        "stream_in_sync": "hidden ".repeat(9), "local_patterns": ["EMAIL", "DIAGNOSIS", "IP", "IP", 7],
+        "stream_in_sync": "hidden ".repeat(9), "check_tool_arguments": "no", "local_patterns": ["EMAIL", "DIAGNOSIS", "IP", "IP", 7],
     }));
     let expected = [
         "app_mode \"synk\" is unknown; allowed: sync, async",
@@ -68,6 +74,7 @@ fn all_that_is_wrong_is_said_at_once_and_no_phrase_is_quoted() {
         "scan_roles[0] \"user\" is unknown; allowed: last_user, all_user,",
         "scan_roles[2] lists tool twice",
         "stream_in_sync has an unknown value; allowed: off, hold_back, replay",
+        "check_tool_arguments is text; allowed: true or false",
         "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, CVC,",
         "local_patterns[1] \"DIAGNOSIS\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
         "local_patterns[3] lists IP twice",
@@ -124,6 +131,14 @@ fn what_cannot_be_meant_is_refused() {
             json!({"app_mode": "async", "block_details": "header"}),
             "block_details header needs app_mode sync",
         ),
+        (
+            json!({"app_mode": "async", "embeddings": "check"}),
+            "embeddings check needs app_mode sync",
+        ),
+        (
+            json!({"app_mode": "async", "budgets": [{"per": "user", "window": "day", "action": "stop"}]}),
+            "budgets[0].tokens needs tokens or cost",
+        ),
         (json!([]), "policy is a list"),
         (json!(null), "policy is empty"),
     ] {
@@ -161,6 +176,11 @@ fn a_checked_stream_excludes_what_waits_for_its_end() {
 fn what_can_be_meant_is_accepted() {
     assert!(problems(json!({"app_mode": "async"})).is_empty());
     assert!(problems(json!({"app_mode": "async", "redact_upstream": true})).is_empty());
+    assert!(problems(json!({"app_mode": "async", "embeddings": "record"})).is_empty());
+    for mode in ["sync", "async"] {
+        let unread = json!({"app_mode": mode, "phrase": "x", "check_tool_arguments": false, "scan_roles": ["assistant"]});
+        assert!(problems(unread).is_empty());
+    }
     let held = json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "local_patterns": ["INN"]});
     assert!(problems(held).is_empty());
     let replayed = json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "replay", "replace_response": true,

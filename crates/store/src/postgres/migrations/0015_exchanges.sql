@@ -1,11 +1,10 @@
 -- Tool calls as records, and files that arrive before the record of their exchange.
 
 -- The arguments of a tool are an answer, its result is a prompt; both have the name of the tool and an
--- identifier of the call. An exchange has one prompt, one answer, and any number of calls. The index has no
--- entry for messages; making it reads every partition while writers wait, a second or so for a million records.
+-- identifier of the call. An exchange has one prompt, one answer, and any number of calls. The index records_of_tools
+-- is built after the migrations.
 ALTER TABLE records ADD COLUMN tool_name text;
 ALTER TABLE records ADD COLUMN tool_call_id text;
-CREATE INDEX records_of_tools ON records (application_id, exchange_id) WHERE tool_name IS NOT NULL;
 
 CREATE TABLE waiting_attachments (
     key            uuid     NOT NULL,      -- of the record that they wait for, in record_ledger

@@ -1,9 +1,9 @@
 //! The SQL of accounts and identities.
 
-use crate::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
+use crate::people::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
 use crate::postgres::store::PostgresStore;
+use crate::settings::audit::AuditEntry;
 use crate::sql::people::account;
 use async_trait::async_trait;
 

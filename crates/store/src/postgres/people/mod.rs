@@ -2,4 +2,5 @@
 
 mod accounts;
 mod saved_filters;
+mod sign_in_failures;
 mod sign_ins;

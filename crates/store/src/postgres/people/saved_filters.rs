@@ -1,9 +1,11 @@
 //! The SQL of saved filters.
 
-use crate::accounts::AccountId;
 use crate::error::StoreError;
+use crate::people::accounts::AccountId;
+use crate::people::saved_filters::{
+    FilterId, MOST_SHOWN, SavedFilter, SavedFilterStore, SeenFilter,
+};
 use crate::postgres::store::PostgresStore;
-use crate::saved_filters::{FilterId, MOST_SHOWN, SavedFilter, SavedFilterStore, SeenFilter};
 use crate::sql::people::seen_filter;
 use async_trait::async_trait;
 use monitor_model::ApplicationId;

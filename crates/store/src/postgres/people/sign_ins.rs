@@ -1,10 +1,10 @@
 //! The SQL of one-time links and sign-ins.
 
-use crate::accounts::{Account, AccountId};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
+use crate::people::accounts::{Account, AccountId};
+use crate::people::sign_ins::{SecretHash, SignIn, SignInStore, TakenStates};
 use crate::postgres::store::PostgresStore;
-use crate::sign_ins::{SecretHash, SignIn, SignInStore};
+use crate::settings::audit::AuditEntry;
 use crate::sql::columns::Columns as _;
 use crate::sql::people::sign_in;
 use async_trait::async_trait;
@@ -22,6 +22,13 @@ const ADD: &str = "
                   WHERE id = $2 AND password IS NOT DISTINCT FROM $5 AND disabled_at_ms IS NULL FOR SHARE)
     INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms)
     SELECT $1, id, $3, $4 FROM owner RETURNING account_id";
+const TAKE_STATE: &str = "
+    WITH forgotten AS (
+        DELETE FROM taken_states WHERE hash IN (
+            SELECT hash FROM taken_states
+            WHERE at_ms < greatest($3, (SELECT at_ms FROM taken_states ORDER BY at_ms DESC OFFSET $4 - 1 LIMIT 1))
+            FOR UPDATE SKIP LOCKED))
+    INSERT INTO taken_states (hash, at_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING at_ms";
 
 #[async_trait]
 impl SignInStore for PostgresStore {
@@ -99,6 +106,20 @@ impl SignInStore for PostgresStore {
         let query = sqlx::query("DELETE FROM sign_ins WHERE account_id = $1 AND hash <> $2");
         let kept = kept.map(|hash| hash.0.to_vec()).unwrap_or_default();
         self.all(query.bind(account.0).bind(kept)).await.map(drop)
+    }
+
+    async fn take_state(
+        &self,
+        hash: SecretHash,
+        now_ms: i64,
+        remembered: TakenStates,
+    ) -> Result<bool, StoreError> {
+        let query = sqlx::query(TAKE_STATE)
+            .bind(&hash.0[..])
+            .bind(now_ms)
+            .bind(remembered.since_ms)
+            .bind(i64::from(remembered.most.max(1)));
+        Ok(!self.all(query).await?.is_empty())
     }
 }
 

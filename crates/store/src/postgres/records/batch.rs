@@ -7,9 +7,9 @@ use super::ledger::{Earlier, Entry, Positioned, enter_ledger};
 use super::row::RecordRow;
 use crate::chain::{ReceivedNumber, column as number_column};
 use crate::error::StoreError;
+use crate::postgres::attachments::waiting;
 use crate::postgres::statistics::totals::BatchTotals;
 use crate::postgres::values::{stage_number, text_key};
-use crate::postgres::waiting;
 use crate::records::EarlierRecord;
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
@@ -29,18 +29,19 @@ const RECORDS: &str = "
         session_key, created_at_ms, rules_version, status, flagged, flagged_guardrails,
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
         types, total_us, bytes, chain_gateway,
-        chain_sequence, tool_name, tool_call_id)
+        chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost, currency, unchecked)
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
         $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
         $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
         $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
-        $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[])";
+        $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[], $29::text[],
+        $30::text[], $31::text[], $32::text[], $33::bigint[], $34::text[], $35::boolean[])";
 
 const BODIES: &str = "
     INSERT INTO record_bodies (seq, message, cleaned_text, entities, additional_parameters,
-        inline_rules, answer)
+        inline_rules, answer, tool_parts)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::text[])";
+        $7::text[], $8::text[])";
 
 const TYPES: &str = "
     INSERT INTO record_types (kind_key, seq, application_id)
@@ -295,6 +296,13 @@ async fn write_records(
         .bind(column(new, |row| {
             row.tool.as_ref().map(|tool| tool.call_id.as_str())
         }))
+        .bind(column(new, |row| row.encoded.part_keys_json.as_deref()))
+        .bind(column(new, |row| row.model.as_deref()))
+        .bind(column(new, |row| row.encoded.usage.as_deref()))
+        .bind(column(new, |row| row.encoded.priced()))
+        .bind(column(new, |row| row.encoded.cost_units()))
+        .bind(column(new, |row| row.encoded.currency()))
+        .bind(column(new, |row| row.record().unchecked))
         .execute(connection)
         .await
         .map(drop)
@@ -314,6 +322,7 @@ async fn write_bodies(
         }))
         .bind(column(new, |row| row.encoded.inline_rules.as_deref()))
         .bind(column(new, |row| row.encoded.answer.as_str()))
+        .bind(column(new, |row| row.encoded.tool_parts.as_deref()))
         .execute(connection)
         .await
         .map(drop)
@@ -334,9 +343,12 @@ async fn write_types(
     let mut types: HashSet<TypeRow> = HashSet::new();
     for one in new {
         let record = one.row.record();
-        for found in &record.answer.dataclean.types {
+        let found = record.answer.dataclean.types.iter();
+        let found = found.map(|found| &*found.kind);
+        let of_parts = one.row.encoded.part_keys.iter().map(String::as_str);
+        for kind in found.chain(of_parts) {
             types.insert(TypeRow {
-                key: text_key(&found.kind),
+                key: text_key(kind),
                 seq: one.seq,
                 application: record.application_id.0,
             });

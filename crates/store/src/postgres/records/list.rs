@@ -7,8 +7,9 @@ use crate::error::StoreError;
 use crate::postgres::seq::{Day, first_seq_at};
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::{escaped, session_key, stage_number, text_key};
-use crate::records::{RecordFilter, RecordSummary, StoredRecord, VerdictFilter};
-use crate::sql::records::stored;
+use crate::record_filter::{RecordFilter, VerdictFilter};
+use crate::records::{RecordSummary, StoredRecord};
+use crate::sql::records::{stored, tool_key};
 use monitor_model::RecordId;
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, QueryBuilder};
@@ -123,10 +124,12 @@ fn list_query(
 ) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("SELECT ");
     query.push(columns).push(" FROM records r");
-    let order = match &filter.kind {
+    let tool = filter.tools.as_ref().map(tool_key);
+    let mut kinds = tool.into_iter().chain(filter.kind.clone());
+    let order = match kinds.next() {
         Some(kind) => {
             query.push(" JOIN record_types t ON t.seq = r.seq WHERE t.kind_key = ");
-            query.push_bind(text_key(kind));
+            query.push_bind(text_key(&kind));
             within(&mut query, "t.seq", span);
             if let Some(id) = filter.application_id {
                 query.push(" AND t.application_id = ").push_bind(id.0);
@@ -139,6 +142,14 @@ fn list_query(
         }
     };
     within(&mut query, "r.seq", span);
+    for kind in kinds {
+        query.push(" AND EXISTS (SELECT FROM record_types other WHERE other.seq = r.seq");
+        within(&mut query, "other.seq", span);
+        query
+            .push(" AND other.kind_key = ")
+            .push_bind(text_key(&kind));
+        query.push(")");
+    }
     narrow(&mut query, filter);
     query.push(NOT_REMOVED);
     query.push(format_args!(" ORDER BY {order} DESC LIMIT "));
@@ -171,7 +182,8 @@ fn narrow(query: &mut QueryBuilder<Postgres>, filter: &RecordFilter) {
 fn condition(verdict: VerdictFilter) -> &'static str {
     match verdict {
         VerdictFilter::Flagged => " AND r.flagged",
-        VerdictFilter::Clean => " AND NOT r.flagged",
+        VerdictFilter::Clean => " AND NOT r.flagged AND NOT r.unchecked",
+        VerdictFilter::Unchecked => " AND r.unchecked",
         VerdictFilter::Guardrails => " AND r.flagged_guardrails",
         VerdictFilter::CustomPolicy => " AND r.flagged_custom_policy",
         VerdictFilter::Dataclean => " AND r.flagged AND r.flagged_dataclean",

@@ -14,9 +14,10 @@ mod text_search;
 
 use super::store::PostgresStore;
 use crate::error::StoreError;
+use crate::record_filter::RecordFilter;
 use crate::records::{
-    Insertion, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, StoredRecord,
-    WHOLE_PAGE_BYTES, WholePage,
+    Insertion, NewRecord, PageInProgress, RecordPage, RecordStore, StoredRecord, WHOLE_PAGE_BYTES,
+    WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{session, summary};

@@ -1,5 +1,6 @@
 //! A record in the form in which its columns take it.
 
+use crate::costs::SumNames;
 use crate::error::StoreError;
 use crate::postgres::seq::seq_at;
 use crate::postgres::values::{
@@ -25,6 +26,8 @@ pub(in crate::postgres) struct RecordRow {
     pub(in crate::postgres) user_id: Option<String>,
     pub(in crate::postgres) session_id: Option<String>,
     pub(in crate::postgres) tool: Option<ToolCall>,
+    pub(in crate::postgres) model: Option<String>,
+    pub(in crate::postgres) counted_as: SumNames,
     /// The size that is counted for it.
     pub(in crate::postgres) bytes: i64,
 }
@@ -50,6 +53,7 @@ impl RecordRow {
     fn of(encoded: EncodedRecord) -> Self {
         let stored = |text: &Option<String>| text.as_deref().map(|t| escaped(t).into_owned());
         let record = &encoded.record;
+        let counted_as = record.cost.as_ref().map(|cost| &cost.counted_as);
         let mut row = Self {
             key: ledger_key(record),
             shift_ms: 0,
@@ -60,6 +64,11 @@ impl RecordRow {
                 name: escaped(&tool.name).into_owned(),
                 call_id: escaped(&tool.call_id).into_owned(),
             }),
+            model: encoded.model().map(|model| escaped(model).into_owned()),
+            counted_as: SumNames {
+                model: counted_as.and_then(|names| stored(&names.model)),
+                user: counted_as.and_then(|names| stored(&names.user)),
+            },
             bytes: 0,
             encoded,
         };

@@ -5,7 +5,8 @@
 use super::bodies::by_seq;
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
-use crate::records::{RecordFilter, RecordPage};
+use crate::record_filter::RecordFilter;
+use crate::records::RecordPage;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::summary;
 use crate::text_search::{Examined, TextSearch};

@@ -1,13 +1,21 @@
 //! Erasing the records of a user.
 
 use super::delete::delete;
+use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
+use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
+use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 /// The most records that one step removes.
 const STEP: i64 = 1_000;
+
+/// Stands for the schema of this version.
+const LATEST: i64 = i64::MAX;
 
 const RECORDS: &str = "
     SELECT seq FROM records WHERE user_key = $1 AND user_id = $2
@@ -27,20 +35,46 @@ const FORGET_WAITING: &str = "
 const SESSIONS: &str = "
     UPDATE sessions SET user_id = NULL, user_key = NULL WHERE user_key = $1 AND user_id = $2
         AND ($3::uuid IS NULL OR application_id = $3)";
+/// The sums of a user, in the order in which writers take them.
+const LOCK_COSTS: &str = r#"
+    SELECT FROM costs WHERE user_id = $1 AND user_id NOT IN ('', $3) AND ($2::uuid IS NULL OR application_id = $2)
+    ORDER BY by_user, day, application_id, model COLLATE "C", currency COLLATE "C", priced COLLATE "C", lane
+    FOR UPDATE"#;
+/// What a user's calls cost stays, among those of users who are not told apart ($3), in the lane of what was removed.
+const COSTS: &str = concat!(
+    "
+    WITH named AS (
+        DELETE FROM costs WHERE user_id = $1 AND user_id NOT IN ('', $3) AND ($2::uuid IS NULL OR application_id = $2)
+        RETURNING *)
+    INSERT INTO costs AS c
+    SELECT by_user, day, application_id, $3, model, currency, priced, -1, sum(calls)::bigint, sum(prompt_tokens)::bigint,
+        sum(cached_tokens)::bigint, sum(cache_write_tokens)::bigint, sum(completion_tokens)::bigint,
+        sum(reasoning_tokens)::bigint, (sum(cost_whole) + div(sum(cost_part), 1000000000000))::bigint,
+        mod(sum(cost_part), 1000000000000)::bigint
+    FROM named GROUP BY by_user, day, application_id, model, currency, priced
+    ORDER BY by_user, day, application_id, model COLLATE \"C\", currency COLLATE \"C\", priced COLLATE \"C\"
+    ",
+    add_to_sums!()
+);
+
+/// What gateways are told of budgets, which names users.
+const SPENT: &str = "
+    SELECT application_id, states FROM spent_budgets WHERE $1::uuid IS NULL OR application_id = $1
+    ORDER BY application_id FOR UPDATE";
 
 /// Removes some records of the user.
 pub(in crate::postgres) async fn step(
     connection: &mut PgConnection,
     erasure: &Erasure,
 ) -> Result<Erased, StoreError> {
-    step_in_schema(connection, erasure, true).await
+    step_in_schema(connection, erasure, LATEST).await
 }
 
-/// The same in a schema that may have no tool calls and no files that wait.
+/// The same in an older schema, which may have no tool calls, no files that wait and no costs.
 pub(in crate::postgres) async fn step_in_schema(
     connection: &mut PgConnection,
     erasure: &Erasure,
-    has_exchanges: bool,
+    schema: i64,
 ) -> Result<Erased, StoreError> {
     let user = escaped(&erasure.user_id).into_owned();
     let application = erasure.application_id.map(|id| id.0);
@@ -54,10 +88,20 @@ pub(in crate::postgres) async fn step_in_schema(
         .await?;
     if seqs.is_empty() {
         let query = sqlx::query(SESSIONS).bind(text_key(&user)).bind(&user);
-        query.bind(application).execute(connection).await?;
+        query.bind(application).execute(&mut *connection).await?;
+        if schema >= COSTS_SCHEMA {
+            for statement in [LOCK_COSTS, COSTS] {
+                let costs = sqlx::query(statement).bind(&user).bind(application);
+                let costs = costs.bind(OTHER_NAMES);
+                costs.execute(&mut *connection).await?;
+            }
+        }
+        if schema >= BUDGETS_SCHEMA {
+            forget_spender(connection, erasure).await?;
+        }
         return Ok(Erased::default());
     }
-    let seqs = match has_exchanges {
+    let seqs = match schema >= EXCHANGES_SCHEMA {
         true => beside(connection, seqs).await?,
         false => seqs,
     };
@@ -90,4 +134,40 @@ async fn beside(connection: &mut PgConnection, seqs: Vec<i64>) -> Result<Vec<i64
     let found: Vec<i64> = found.fetch_all(connection).await?;
     // Their exchanges are only known as long as the other records are there.
     Ok(if found.is_empty() { seqs } else { found })
+}
+
+/// Takes the name out of what gateways are told of budgets.
+async fn forget_spender(
+    connection: &mut PgConnection,
+    erasure: &Erasure,
+) -> Result<(), StoreError> {
+    let told = sqlx::query_as(SPENT).bind(erasure.application_id.map(|id| id.0));
+    let told: Vec<(Uuid, String)> = told.fetch_all(&mut *connection).await?;
+    for (application, states) in told {
+        let Some(left) = without(&states, &erasure.user_id) else {
+            continue;
+        };
+        sqlx::query("UPDATE spent_budgets SET states = $2 WHERE application_id = $1")
+            .bind(application)
+            .bind(left)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// What was counted, without a user; None where it does not name it. What another version has written is dropped, since
+/// the next count writes it again.
+fn without(counted: &str, user: &str) -> Option<String> {
+    let none = "{}".to_owned();
+    let Ok(mut counted) = serde_json::from_str::<CountedBudgets>(counted) else {
+        return Some(none);
+    };
+    let before = counted.clone();
+    for state in &mut counted.states {
+        state.spent.retain(|name| name.is_empty() || name != user);
+        state.warned.retain(|name| name.is_empty() || name != user);
+    }
+    // Names and numbers only: serialization has no failing case.
+    (counted != before).then(|| serde_json::to_string(&counted).unwrap_or(none))
 }

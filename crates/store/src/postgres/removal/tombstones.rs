@@ -1,12 +1,12 @@
 //! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::records::erased_users::LOCK;
 use crate::postgres::settings::audit;
 use crate::postgres::store::PostgresStore;
 use crate::removal::{Erasure, TombstoneStore};
+use crate::settings::audit::AuditEntry;
 use async_trait::async_trait;
 use sqlx::Connection as _;
 use uuid::Uuid;

@@ -1,13 +1,13 @@
 //! The SQL of applications and their versions (CONTRACT 38).
 
-use crate::applications::{
-    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
-    ApplicationVersion, Changed, NameFilter,
-};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::{escaped, escaped_json};
+use crate::settings::applications::{
+    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
+    ApplicationVersion, Changed, NameFilter,
+};
+use crate::settings::audit::AuditEntry;
 use crate::sql::columns::Columns as _;
 use crate::sql::settings::{application, named, version};
 use async_trait::async_trait;

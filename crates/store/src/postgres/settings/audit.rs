@@ -1,10 +1,10 @@
 //! The SQL of the audit log.
 
-use crate::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::escaped;
+use crate::settings::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::sql::settings::audit_entry;
 use async_trait::async_trait;
 use sqlx::postgres::{PgArguments, PgRow};

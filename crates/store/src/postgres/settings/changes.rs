@@ -2,13 +2,13 @@
 //! the previous versions, whoever makes a change.
 
 use super::audit;
-use crate::applications::{ApplicationChange, Changed, VersionLimits};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::seq::{first_seq_at, now_ms};
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::{escaped, escaped_json};
+use crate::settings::applications::{ApplicationChange, Changed, VersionLimits};
+use crate::settings::audit::AuditEntry;
 use monitor_model::{ApplicationId, Policy};
 use sqlx::{Connection as _, PgConnection};
 

@@ -1,14 +1,14 @@
 //! The SQL of tokens (CONTRACT 30).
 
 use super::audit;
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::escaped;
+use crate::settings::audit::AuditEntry;
+use crate::settings::token_id::TokenId;
+use crate::settings::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use crate::sql::settings::token;
-use crate::token_id::TokenId;
-use crate::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sqlx::postgres::PgArguments;

@@ -1,6 +1,7 @@
 //! Reads statistics per day, application and stage, and traffic per hour.
 
-use super::traffic;
+use super::{cost_sums, spending, traffic};
+use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::stage_number;
@@ -81,6 +82,14 @@ impl StatisticsStore for PostgresStore {
             day.types.sort_by(|one, next| one.kind.cmp(&next.kind));
         }
         Ok(statistics)
+    }
+
+    async fn costs(&self, filter: &CostFilter) -> Result<Vec<CostSum>, StoreError> {
+        cost_sums::read(self, filter).await
+    }
+
+    async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
+        spending::read(self, filter).await
     }
 
     async fn traffic(

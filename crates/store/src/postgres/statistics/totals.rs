@@ -1,6 +1,7 @@
 //! What a batch of records adds to the statistics and the sessions: summed up in memory and written once per
 //! batch in the order of the keys, so that writers do not deadlock.
 
+use super::costs::CostTotals;
 use super::traffic::HourTotals;
 use crate::postgres::records::row::RecordRow;
 use crate::postgres::seq::Day;
@@ -135,6 +136,7 @@ pub(in crate::postgres) struct BatchTotals<'r> {
     types: BTreeMap<TypeKey, Finds<'r>>,
     sessions: BTreeMap<SessionKey, Session<'r>>,
     hours: HourTotals<'r>,
+    costs: CostTotals<'r>,
 }
 
 impl<'r> BatchTotals<'r> {
@@ -167,6 +169,7 @@ impl<'r> BatchTotals<'r> {
         }
         self.add_session(row);
         self.hours.add(row);
+        self.costs.add(row);
     }
 
     fn add_session(&mut self, row: &'r RecordRow) {
@@ -215,6 +218,7 @@ impl<'r> BatchTotals<'r> {
         if !self.types.is_empty() {
             write_types(connection, &self.types, lane).await?;
         }
+        self.costs.write(connection, lane).await?;
         self.hours.write(connection, lane).await?;
         write_counts(connection, &self.counts, lane).await
     }

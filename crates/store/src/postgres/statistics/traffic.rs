@@ -18,11 +18,12 @@ const STEP: i64 = 20_000;
 const ADD: &str = "
     INSERT INTO traffic AS t
     SELECT u.application_id, u.hour, $3, u.prompts, u.answers, u.guardrails, u.custom_policy, u.dataclean,
-           u.blocked, u.failed, u.tokens, u.total_us, u.max_us
+           u.blocked, u.failed, u.tokens, u.total_us, u.max_us, u.unchecked
     FROM unnest($1::uuid[], $2::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+                $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[],
+                $14::bigint[])
         AS u (application_id, hour, prompts, answers, guardrails, custom_policy, dataclean, blocked,
-              failed, tokens, total_us, max_us)
+              failed, tokens, total_us, max_us, unchecked)
     ON CONFLICT (application_id, hour, lane) DO UPDATE SET
         prompts = t.prompts + excluded.prompts,
         answers = t.answers + excluded.answers,
@@ -33,7 +34,8 @@ const ADD: &str = "
         failed = t.failed + excluded.failed,
         tokens = t.tokens + excluded.tokens,
         total_us = t.total_us + excluded.total_us,
-        max_us = greatest(t.max_us, excluded.max_us)";
+        max_us = greatest(t.max_us, excluded.max_us),
+        unchecked = t.unchecked + excluded.unchecked";
 const ADD_TYPES: &str = "
     INSERT INTO traffic_types AS t
     SELECT application_id, hour, $3::smallint, CASE WHEN fits THEN kind_key ELSE $9 END,
@@ -60,7 +62,7 @@ pub(super) const HOURS: &str = "
         sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
         sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
         sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
-        sum(total_us)::bigint AS total_us, max(max_us) AS max_us
+        sum(total_us)::bigint AS total_us, max(max_us) AS max_us, sum(unchecked)::bigint AS unchecked
     FROM traffic WHERE application_id = $1 AND hour BETWEEN $2 AND $3 GROUP BY hour ORDER BY hour";
 pub(super) const TYPES: &str = "
     SELECT kind, sum(finds)::bigint AS finds FROM traffic_types
@@ -138,7 +140,7 @@ impl<'r> HourTotals<'r> {
             .bind(keys().map(|key| key.application).collect::<Vec<_>>())
             .bind(keys().map(|key| key.hour).collect::<Vec<_>>())
             .bind(lane);
-        let columns: [fn(&HourTraffic) -> u64; 10] = [
+        let columns: [fn(&HourTraffic) -> u64; 11] = [
             |one| one.prompts,
             |one| one.answers,
             |one| one.flagged_guardrails,
@@ -149,6 +151,7 @@ impl<'r> HourTotals<'r> {
             |one| one.tokens,
             |one| one.total_us,
             |one| one.max_us,
+            |one| one.unchecked,
         ];
         for value in columns {
             query = query.bind(column(value));
@@ -203,6 +206,7 @@ fn add(counts: &mut HourTraffic, row: &RecordRow) {
     counts.flagged_dataclean += u64::from(verdict.dataclean.flagged);
     counts.blocked += u64::from(record.blocked);
     counts.failed += u64::from(record.failed());
+    counts.unchecked += u64::from(record.unchecked);
     counts.tokens = counts.tokens.saturating_add(verdict.tokens.count);
     counts.total_us = counts.total_us.saturating_add(verdict.timings.total_us);
     counts.max_us = counts.max_us.max(verdict.timings.total_us);

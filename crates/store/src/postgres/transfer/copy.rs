@@ -25,11 +25,13 @@ impl CopyText {
         }
     }
 
-    /// Appends the cells of a portable row.
-    pub(super) fn row(&mut self, row: &Row) {
+    /// Appends the cells of a portable row that a schema has.
+    pub(super) fn row(&mut self, row: &Row, schema: i64) {
         let columns = row.table().columns().iter();
         for (column, value) in columns.zip(row.values()) {
-            self.value(column.kind, value);
+            if row.table().has(column.name, schema) {
+                self.value(column.kind, value);
+            }
         }
     }
 

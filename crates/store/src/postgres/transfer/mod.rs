@@ -9,8 +9,8 @@ mod settings;
 mod write;
 
 use super::connect::Connector;
-use super::migrate;
 use super::store::PostgresStore;
+use super::{indexes, migrate};
 use crate::error::StoreError;
 use crate::transfer::{RELEASE_4_1_SCHEMA, StoreReader, StoreWriter};
 use monitor_model::StoreSettings;
@@ -29,7 +29,7 @@ impl PostgresStore {
     /// [`StoreError::Unavailable`] when it cannot be reached, [`StoreError::OtherSchema`] when it has another schema
     /// than this program's.
     pub async fn reader(settings: &StoreSettings) -> Result<Box<dyn StoreReader>, StoreError> {
-        let connection = Connector::new(settings).connect_for_transfer().await?;
+        let connection = Connector::new(settings).connect_unlimited().await?;
         Ok(Box::new(read::Reader::open(connection).await?))
     }
 
@@ -42,13 +42,15 @@ impl PostgresStore {
         settings: &StoreSettings,
         schema: i64,
     ) -> Result<Box<dyn StoreWriter>, StoreError> {
-        let connection = Connector::new(settings).connect_for_transfer().await?;
+        let connector = Connector::new(settings);
+        let connection = connector.connect_unlimited().await?;
         let place = format!(
             "the database {} of PostgreSQL at {}:{}",
             settings.db, settings.host, settings.port
         );
-        Ok(Box::new(
-            write::Writer::create(connection, schema, place).await?,
-        ))
+        let writer = write::Writer::create(connection, schema, place).await?;
+        // While there are no rows it takes no time; days get theirs with their partitions.
+        indexes::build_missing(&connector, schema).await?;
+        Ok(Box::new(writer))
     }
 }

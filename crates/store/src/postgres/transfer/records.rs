@@ -9,7 +9,7 @@ use crate::postgres::records::row::ROWS_BYTES;
 use crate::postgres::seq::{Day, first_seq_at, now_ms};
 use crate::postgres::values::{escaped, exchange_key, session_key, text_key, tool_key};
 use crate::sql::records::from_json;
-use crate::transfer::{BODY, Row, TOOL, Table};
+use crate::transfer::{BODY, COST, PARTS, Row, TOOL, Table, UNCHECKED};
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use sqlx::{Connection as _, PgConnection};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,11 +84,32 @@ pub(super) struct RecordsWriter {
 
 /// The rows of one batch that are not sent yet.
 struct Pending {
-    has_tools: bool,
+    columns: Columns,
     records: CopyText,
     bodies: CopyText,
     types: CopyText,
     ledger: CopyText,
+}
+
+/// Which columns the rows of a batch need: an older schema has no others.
+#[derive(Clone, Copy)]
+struct Columns {
+    has_tools: bool,
+    has_parts: bool,
+    has_costs: bool,
+    has_unchecked: bool,
+}
+
+impl Columns {
+    fn of(rows: &[Row]) -> Self {
+        let has = |column| rows.iter().any(|row| row.text(column).is_some());
+        Self {
+            has_tools: has("tool_name"),
+            has_parts: has(PARTS[0]),
+            has_costs: has("priced"),
+            has_unchecked: rows.iter().any(|row| row.flag(UNCHECKED)),
+        }
+    }
 }
 
 impl RecordsWriter {
@@ -117,15 +138,15 @@ impl RecordsWriter {
         rows: &[Row],
     ) -> Result<(), StoreError> {
         self.create_days(connection, rows).await?;
-        let has_tools = rows.iter().any(|row| row.text("tool_name").is_some());
-        let mut pending = Pending::new(has_tools);
+        let columns = Columns::of(rows);
+        let mut pending = Pending::new(columns);
         for row in rows {
             let at_ms = row.required("created_at_ms")?;
             let seq = loop {
                 match self.positions.next(at_ms) {
                     Position::At(seq) => break seq,
                     Position::Unknown(ms) => {
-                        std::mem::replace(&mut pending, Pending::new(has_tools))
+                        std::mem::replace(&mut pending, Pending::new(columns))
                             .send(connection)
                             .await?;
                         let highest = sqlx::query_scalar(HIGHEST)
@@ -167,12 +188,22 @@ impl RecordsWriter {
 }
 
 impl Pending {
-    fn new(has_tools: bool) -> Self {
-        let tools = if has_tools { TOOL.as_slice() } else { &[] };
+    fn new(columns: Columns) -> Self {
+        let needed = |is_needed: bool, names: &'static [&'static str]| match is_needed {
+            true => names,
+            false => &[],
+        };
+        let tools = needed(columns.has_tools, &TOOL);
+        let keys = needed(columns.has_parts, &PARTS[..1]);
+        let costs = needed(columns.has_costs, &COST);
+        let unchecked = needed(columns.has_unchecked, &[UNCHECKED]);
+        let parts = needed(columns.has_parts, &PARTS[1..]);
+        let records = [&[COLUMNS], tools, keys, costs, unchecked].concat();
+        let bodies = [&["seq"], BODY.as_slice(), parts].concat();
         Self {
-            has_tools,
-            records: CopyText::new("records", &[&[COLUMNS], tools].concat().join(", ")),
-            bodies: CopyText::new("record_bodies", &format!("seq, {}", BODY.join(", "))),
+            columns,
+            records: CopyText::new("records", &records.join(", ")),
+            bodies: CopyText::new("record_bodies", &bodies.join(", ")),
             types: CopyText::new("record_types", "kind_key, seq, application_id"),
             ledger: CopyText::new("record_ledger", "key, seq"),
         }
@@ -204,14 +235,26 @@ impl Pending {
         self.records
             .optional_id(session.as_deref().map(session_key));
         self.records.number(bytes);
-        match (self.has_tools, is_tool) {
+        match (self.columns.has_tools, is_tool) {
             (false, _) => {}
             (true, true) => cells(&mut self.records, row, &TOOL),
             (true, false) => TOOL.iter().for_each(|_| self.records.optional_number(None)),
         }
+        if self.columns.has_parts {
+            cells(&mut self.records, row, &PARTS[..1]);
+        }
+        if self.columns.has_costs {
+            cells(&mut self.records, row, &COST);
+        }
+        if self.columns.has_unchecked {
+            self.records.flag(row.flag(UNCHECKED));
+        }
         self.records.end_row();
         self.bodies.number(seq);
         cells(&mut self.bodies, row, &BODY);
+        if self.columns.has_parts {
+            cells(&mut self.bodies, row, &PARTS[1..]);
+        }
         self.bodies.end_row();
         for key in type_keys(row)? {
             self.types.number(key);
@@ -250,7 +293,9 @@ fn is_answer(row: &Row) -> bool {
 
 fn type_keys(row: &Row) -> Result<BTreeSet<i64>, StoreError> {
     let types: Vec<TypeCount> = from_json(row.text("types").unwrap_or("[]"))?;
-    Ok(types.iter().map(|found| text_key(&found.kind)).collect())
+    let keys: Vec<String> = from_json(row.text(PARTS[0]).unwrap_or("[]"))?;
+    let types = types.iter().map(|found| text_key(&found.kind));
+    Ok(types.chain(keys.iter().map(|key| text_key(key))).collect())
 }
 
 fn ledger_key(row: &Row, application: Uuid) -> Result<Uuid, StoreError> {

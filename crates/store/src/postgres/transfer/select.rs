@@ -25,6 +25,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::StatisticsTypes => STATISTICS_TYPES,
         Table::Traffic => TRAFFIC,
         Table::TrafficTypes => TRAFFIC_TYPES,
+        Table::Costs => COSTS,
         Table::ChainGateways => CHAIN_GATEWAYS,
         Table::ChainRuns => CHAIN_RUNS,
         Table::ChainCuts => CHAIN_CUTS,
@@ -77,7 +78,7 @@ const TRAFFIC: &str = "
         sum(flagged_custom_policy)::bigint AS flagged_custom_policy,
         sum(flagged_dataclean)::bigint AS flagged_dataclean, sum(blocked)::bigint AS blocked,
         sum(failed)::bigint AS failed, sum(tokens)::bigint AS tokens,
-        sum(total_us)::bigint AS total_us, max(max_us) AS max_us
+        sum(total_us)::bigint AS total_us, max(max_us) AS max_us, sum(unchecked)::bigint AS unchecked
     FROM traffic WHERE application_id = '00000000-0000-0000-0000-000000000000'
         OR application_id IN (SELECT id FROM applications)
     GROUP BY application_id, hour ORDER BY application_id, hour";
@@ -86,6 +87,17 @@ const TRAFFIC_TYPES: &str = "
     FROM traffic_types WHERE application_id = '00000000-0000-0000-0000-000000000000'
         OR application_id IN (SELECT id FROM applications)
     GROUP BY application_id, hour, kind_key ORDER BY application_id, hour, kind_key";
+const COSTS: &str = "
+    SELECT by_user, day, application_id, user_id, model, currency, priced, sum(calls)::bigint AS calls,
+        sum(prompt_tokens)::bigint AS prompt_tokens, sum(cached_tokens)::bigint AS cached_tokens,
+        sum(cache_write_tokens)::bigint AS cache_write_tokens,
+        sum(completion_tokens)::bigint AS completion_tokens,
+        sum(reasoning_tokens)::bigint AS reasoning_tokens,
+        (sum(cost_whole) + div(sum(cost_part), 1000000000000))::bigint AS cost_whole,
+        mod(sum(cost_part), 1000000000000)::bigint AS cost_part
+    FROM costs WHERE application_id IN (SELECT id FROM applications)
+    GROUP BY by_user, day, application_id, user_id, model, currency, priced
+    ORDER BY by_user, day, application_id, user_id, model, currency, priced";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last
     FROM records r JOIN removed_applications gone

@@ -84,9 +84,10 @@ impl Writer {
     }
 
     async fn write_plain(&mut self, table: Table, rows: &[Row]) -> Result<(), StoreError> {
-        let mut copy = CopyText::new(name(table), &columns(table));
+        let schema = self.schema;
+        let mut copy = CopyText::new(name(table), &columns(table, schema));
         for row in rows {
-            copy.row(row);
+            copy.row(row, schema);
             match table {
                 Table::Sessions => {
                     let stored = |column| row.text(column).map(escaped);
@@ -99,7 +100,7 @@ impl Writer {
                     copy.number(kept.rows);
                     copy.number(kept.bytes);
                 }
-                Table::Traffic => copy.number(LANE),
+                Table::Traffic | Table::Costs => copy.number(LANE),
                 Table::StatisticsTypes | Table::TrafficTypes => {
                     copy.number(LANE);
                     copy.number(text_key(row.text("kind").unwrap_or_default()));
@@ -198,20 +199,20 @@ impl StoreWriter for Writer {
                 Ok(transaction.commit().await?)
             }
             Table::Attachments => self.write_attachments(&rows).await,
-            Table::WaitingAttachments if !self.has_exchanges => Ok(()),
+            unknown if !unknown.is_in(self.schema) => Ok(()),
             plain => self.write_plain(plain, &rows).await,
         }
     }
 
-    async fn count(&mut self, table: Table) -> Result<u64, StoreError> {
-        if table == Table::WaitingAttachments && !self.has_exchanges {
-            return Ok(0);
+    async fn count(&mut self, table: Table) -> Result<Option<u64>, StoreError> {
+        if !table.is_in(self.schema) {
+            return Ok(None);
         }
         let sql = format!("SELECT count(*) FROM {}", name(table));
         // Composed of constants.
         let count = sqlx::query_scalar(AssertSqlSafe(sql));
         let count: i64 = count.fetch_one(&mut self.connection).await?;
-        Ok(count.unsigned_abs())
+        Ok(Some(count.unsigned_abs()))
     }
 
     async fn remove_nameless_calls(&mut self) -> Result<u64, StoreError> {
@@ -237,8 +238,7 @@ impl StoreWriter for Writer {
         for erasure in erasures {
             loop {
                 let mut transaction = self.connection.begin().await?;
-                let has_exchanges = self.has_exchanges;
-                let step = erasure::step_in_schema(&mut transaction, erasure, has_exchanges);
+                let step = erasure::step_in_schema(&mut transaction, erasure, self.schema);
                 let step = step.await?;
                 transaction.commit().await?;
                 sum.records += step.records;
@@ -337,12 +337,13 @@ fn name(table: Table) -> &'static str {
 }
 
 /// The columns of a portable row, and those that are derived from it.
-fn columns(table: Table) -> String {
+fn columns(table: Table, schema: i64) -> String {
     let own = table.columns().iter().map(|column| column.name);
+    let own = own.filter(|column| table.has(column, schema));
     let derived: &[&str] = match table {
         Table::Sessions => &["session_key", "user_key"],
         Table::Statistics => &["lane", "kept_rows", "kept_bytes"],
-        Table::Traffic => &["lane"],
+        Table::Traffic | Table::Costs => &["lane"],
         Table::StatisticsTypes | Table::TrafficTypes => &["lane", "kind_key"],
         Table::Blobs => &["ticket"],
         Table::WaitingAttachments => &["key"],

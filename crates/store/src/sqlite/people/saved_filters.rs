@@ -1,8 +1,10 @@
 //! The SQL of saved filters.
 
-use crate::accounts::AccountId;
 use crate::error::StoreError;
-use crate::saved_filters::{FilterId, MOST_SHOWN, SavedFilter, SavedFilterStore, SeenFilter};
+use crate::people::accounts::AccountId;
+use crate::people::saved_filters::{
+    FilterId, MOST_SHOWN, SavedFilter, SavedFilterStore, SeenFilter,
+};
 use crate::sql::people::seen_filter;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;

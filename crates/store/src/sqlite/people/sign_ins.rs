@@ -1,9 +1,9 @@
 //! The SQL of one-time links and sign-ins.
 
-use crate::accounts::{Account, AccountId};
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
-use crate::sign_ins::{SecretHash, SignIn, SignInStore};
+use crate::people::accounts::{Account, AccountId};
+use crate::people::sign_ins::{SecretHash, SignIn, SignInStore, TakenStates};
+use crate::settings::audit::AuditEntry;
 use crate::sql::people::sign_in;
 use crate::sqlite::settings::audit;
 use crate::sqlite::store::SqliteStore;
@@ -23,6 +23,11 @@ const ADD: &str = "
     INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms)
     SELECT ?1, id, ?3, ?4 FROM accounts WHERE id = ?2 AND password IS ?5 AND disabled_at_ms IS NULL";
 const TOUCH: &str = "UPDATE sign_ins SET seen_at_ms = max(seen_at_ms, ?2) WHERE hash = ?1";
+const FORGET_STATES: &str = "
+    DELETE FROM taken_states WHERE at_ms < max(?1, coalesce(
+        (SELECT at_ms FROM taken_states ORDER BY at_ms DESC LIMIT 1 OFFSET ?2 - 1), ?1))";
+const TAKE_STATE: &str =
+    "INSERT INTO taken_states (hash, at_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
 
 #[async_trait]
 impl SignInStore for SqliteStore {
@@ -105,6 +110,17 @@ impl SignInStore for SqliteStore {
     ) -> Result<(), StoreError> {
         self.writer
             .write(move |connection| Box::pin(end_others(connection, account, kept)))
+            .await
+    }
+
+    async fn take_state(
+        &self,
+        hash: SecretHash,
+        now_ms: i64,
+        remembered: TakenStates,
+    ) -> Result<bool, StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(take_state(connection, hash, now_ms, remembered)))
             .await
     }
 }
@@ -195,4 +211,19 @@ pub(super) async fn end_others(
         .execute(connection)
         .await?;
     Ok(())
+}
+
+async fn take_state(
+    connection: &mut SqliteConnection,
+    hash: SecretHash,
+    now_ms: i64,
+    remembered: TakenStates,
+) -> Result<bool, StoreError> {
+    sqlx::query(FORGET_STATES)
+        .bind(remembered.since_ms)
+        .bind(i64::from(remembered.most.max(1)))
+        .execute(&mut *connection)
+        .await?;
+    let take = sqlx::query(TAKE_STATE).bind(hash.0.to_vec()).bind(now_ms);
+    Ok(take.execute(connection).await?.rows_affected() > 0)
 }

@@ -4,7 +4,7 @@
 INSERT OR IGNORE INTO record_types (kind, seq, application_id, marks)
 SELECT value ->> '$.type', seq, application_id,
     flagged_guardrails + 2 * flagged_custom_policy + 4 * flagged_dataclean + 8 * blocked + 16 * failed
-        + 32 * (stage = 'post')
+        + 32 * (stage = 'post') + 64 * unchecked
 FROM records, json_each(records.types) WHERE seq >= ?1 AND seq < ?2;
 
 INSERT INTO record_blocks (block, first_ms, last_ms)

@@ -2,7 +2,8 @@
 //! of the list; the other conditions are tested on its rows. The index is chosen here and not by the planner,
 //! which has no statistics of a new file.
 
-use crate::records::{RecordFilter, VerdictFilter};
+use crate::record_filter::{RecordFilter, VerdictFilter};
+use crate::sql::records::tool_key;
 use crate::sqlite::values::stage_word;
 use monitor_model::Stage;
 use sqlx::{QueryBuilder, Sqlite};
@@ -14,6 +15,7 @@ const DATACLEAN: i64 = 4;
 const BLOCKED: i64 = 8;
 const FAILED: i64 = 16;
 const ANSWER: i64 = 32;
+const UNCHECKED: i64 = 64;
 
 /// The condition that leads.
 #[derive(Clone, Copy)]
@@ -37,7 +39,7 @@ impl Leader {
             RecordFilter {
                 user_id: Some(_), ..
             } => Self::User,
-            RecordFilter { kind: Some(_), .. } => Self::Kind,
+            RecordFilter { tools: Some(_), .. } | RecordFilter { kind: Some(_), .. } => Self::Kind,
             // Most records are clean: the application is more selective.
             RecordFilter {
                 verdict: Some(VerdictFilter::Clean),
@@ -64,6 +66,7 @@ impl Leader {
             Self::Kind => "record_types AS t CROSS JOIN records AS r ON r.seq = t.seq",
             Self::Verdict(VerdictFilter::Flagged) => "records AS r INDEXED BY records_flagged",
             Self::Verdict(VerdictFilter::Clean) => "records AS r INDEXED BY records_clean",
+            Self::Verdict(VerdictFilter::Unchecked) => "records AS r INDEXED BY records_unchecked",
             Self::Verdict(VerdictFilter::Guardrails) => {
                 "records AS r INDEXED BY records_guardrails"
             }
@@ -162,16 +165,17 @@ fn push_names(query: &mut QueryBuilder<Sqlite>, filter: &RecordFilter, leader: L
     if let Some(user) = &filter.user_id {
         query.push(" AND r.user_id = ").push_bind(user.clone());
     }
-    match (&filter.kind, leader) {
-        (Some(kind), Leader::Kind) => {
-            query.push(" AND t.kind = ").push_bind(kind.clone());
-        }
-        (Some(kind), _) => {
-            query.push(" AND EXISTS (SELECT 1 FROM record_types WHERE kind = ");
-            query.push_bind(kind.clone());
-            query.push(" AND record_types.seq = r.seq)");
-        }
-        (None, _) => {}
+    let tool = filter.tools.as_ref().map(tool_key);
+    let mut kinds = tool.into_iter().chain(filter.kind.clone());
+    if matches!(leader, Leader::Kind)
+        && let Some(kind) = kinds.next()
+    {
+        query.push(" AND t.kind = ").push_bind(kind);
+    }
+    for kind in kinds {
+        query.push(" AND EXISTS (SELECT 1 FROM record_types WHERE kind = ");
+        query.push_bind(kind);
+        query.push(" AND record_types.seq = r.seq)");
     }
     match (filter.stage, leader) {
         (Some(stage), Leader::Kind) => {
@@ -197,7 +201,8 @@ fn push_verdict(query: &mut QueryBuilder<Sqlite>, filter: &RecordFilter, leader:
         let any = GUARDRAILS | CUSTOM_POLICY | DATACLEAN;
         let (bits, holds) = match verdict {
             VerdictFilter::Flagged => (any, ") <> 0"),
-            VerdictFilter::Clean => (any, ") = 0"),
+            VerdictFilter::Clean => (any | UNCHECKED, ") = 0"),
+            VerdictFilter::Unchecked => (UNCHECKED, ") <> 0"),
             VerdictFilter::Guardrails => (GUARDRAILS, ") <> 0"),
             VerdictFilter::CustomPolicy => (CUSTOM_POLICY, ") <> 0"),
             VerdictFilter::Dataclean => (DATACLEAN, ") <> 0"),
@@ -210,7 +215,8 @@ fn push_verdict(query: &mut QueryBuilder<Sqlite>, filter: &RecordFilter, leader:
     // Exactly as the partial indexes state it.
     query.push(match verdict {
         VerdictFilter::Flagged => " AND r.flagged = 1",
-        VerdictFilter::Clean => " AND r.flagged = 0",
+        VerdictFilter::Clean => " AND r.flagged = 0 AND r.unchecked = 0",
+        VerdictFilter::Unchecked => " AND r.unchecked = 1",
         VerdictFilter::Guardrails => " AND r.flagged_guardrails = 1",
         VerdictFilter::CustomPolicy => " AND r.flagged_custom_policy = 1",
         VerdictFilter::Dataclean => " AND r.flagged_dataclean = 1",

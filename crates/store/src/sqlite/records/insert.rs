@@ -30,18 +30,20 @@ const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
         created_at_ms, rules_version, status, flagged_guardrails, flagged_custom_policy,
         flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes,
-        chain_gateway, chain_sequence, tool_name, tool_call_id)
+        chain_gateway, chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost,
+        currency, unchecked)
     VALUES ";
-const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// The second statement inserts nothing where the first one did not.
 const BODIES: &str = "
     ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL
     DO NOTHING;
     INSERT INTO record_bodies
-        (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules)
+        (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules,
+            tool_parts)
     SELECT * FROM (VALUES ";
-const BODY: &str = "(?,?,?,?,?,?,?)";
+const BODY: &str = "(?,?,?,?,?,?,?,?)";
 const BODIES_END: &str = ") WHERE EXISTS (SELECT 1 FROM records WHERE seq = column1)";
 
 /// The last position ever assigned, whether any file waits for its record, and which applications exist of those
@@ -285,7 +287,8 @@ async fn insert_together(
             .bind(row.entities.clone())
             .bind(&*row.additional_parameters)
             .bind(&*row.answer)
-            .bind(row.inline_rules.as_deref());
+            .bind(row.inline_rules.as_deref())
+            .bind(row.tool_parts.as_deref());
     }
     // A row of each table. Counted instead of returned: sqlx hands every row over from another thread.
     let written = query.execute(&mut *connection).await?.rows_affected();
@@ -346,6 +349,13 @@ fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<
         .bind(record.chain.map(|chain| column(chain.sequence)))
         .bind(record.tool.as_ref().map(|tool| tool.name.as_str()))
         .bind(tool_call_id(row))
+        .bind(row.part_keys_json.as_deref())
+        .bind(row.model())
+        .bind(row.usage.as_deref())
+        .bind(row.priced())
+        .bind(row.cost_units())
+        .bind(row.currency())
+        .bind(record.unchecked)
 }
 
 /// The size that is counted for a record: its texts and lists.

@@ -61,7 +61,7 @@ ON CONFLICT (application_id, day, stage, kind) DO UPDATE SET finds = finds + exc
 INSERT INTO traffic
 SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END, (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000,
     sum(stage = 'pre'), sum(stage = 'post'), sum(flagged_guardrails), sum(flagged_custom_policy),
-    sum(flagged_dataclean), sum(blocked), sum(failed), sum(token_count), sum(total_us), max(total_us)
+    sum(flagged_dataclean), sum(blocked), sum(failed), sum(token_count), sum(total_us), max(total_us), sum(unchecked)
 FROM records CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
 WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2
 ON CONFLICT (application_id, hour) DO UPDATE SET prompts = prompts + excluded.prompts,
@@ -71,7 +71,7 @@ ON CONFLICT (application_id, hour) DO UPDATE SET prompts = prompts + excluded.pr
     flagged_dataclean = flagged_dataclean + excluded.flagged_dataclean,
     blocked = blocked + excluded.blocked, failed = failed + excluded.failed,
     tokens = tokens + excluded.tokens, total_us = total_us + excluded.total_us,
-    max_us = max(max_us, excluded.max_us);
+    max_us = max(max_us, excluded.max_us), unchecked = unchecked + excluded.unchecked;
 
 -- The same for each hour and application; of all applications together (an identifier of zeros) the names of §2.8 are
 -- counted, and everything else as one kind.
@@ -102,3 +102,26 @@ FROM (
 ) AS found
 GROUP BY 1, 2, 3
 ON CONFLICT (application_id, hour, kind) DO UPDATE SET finds = finds + excluded.finds;
+
+-- What calls cost by the day, of all users together and of each. Both parts of a sum stay within the range of a column:
+-- what is above one of the currency is carried to the whole ones.
+INSERT INTO costs
+SELECT by_user, (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000, application_id,
+    CASE by_user WHEN 1 THEN coalesce(usage ->> '$.counted_user', user_id, '') ELSE '' END,
+    coalesce(usage ->> '$.counted_model', model, ''), coalesce(currency, ''), priced, count(*),
+    sum(coalesce(usage ->> '$.prompt_tokens', 0)), sum(coalesce(usage ->> '$.cached_tokens', 0)),
+    sum(coalesce(usage ->> '$.cache_write_tokens', 0)), sum(coalesce(usage ->> '$.completion_tokens', 0)),
+    sum(coalesce(usage ->> '$.reasoning_tokens', 0)),
+    sum(coalesce(cost, 0) / 1000000000000) + sum(coalesce(cost, 0) % 1000000000000) / 1000000000000,
+    sum(coalesce(cost, 0) % 1000000000000) % 1000000000000
+FROM records CROSS JOIN (SELECT 0 AS by_user UNION ALL SELECT 1)
+WHERE seq >= ?1 AND seq < ?2 AND priced IS NOT NULL GROUP BY 1, 2, 3, 4, 5, 6, 7
+ON CONFLICT (by_user, day, application_id, user_id, model, currency, priced) DO UPDATE SET
+    calls = calls + excluded.calls,
+    prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+    cached_tokens = cached_tokens + excluded.cached_tokens,
+    cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+    completion_tokens = completion_tokens + excluded.completion_tokens,
+    reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+    cost_whole = cost_whole + excluded.cost_whole + (cost_part + excluded.cost_part) / 1000000000000,
+    cost_part = (cost_part + excluded.cost_part) % 1000000000000;

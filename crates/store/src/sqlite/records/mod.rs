@@ -12,9 +12,10 @@ mod text_search;
 use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
+use crate::record_filter::RecordFilter;
 use crate::records::{
-    Durable, Insertion, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore,
-    StoredRecord, WHOLE_PAGE_BYTES, WholePage,
+    Durable, Insertion, NewRecord, PageInProgress, RecordPage, RecordStore, StoredRecord,
+    WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sessions::{SessionFilter, SessionSummary};
 use crate::sql::records::{EncodedRecord, stored, summary};

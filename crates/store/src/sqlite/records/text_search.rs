@@ -3,7 +3,8 @@
 
 use super::filters;
 use crate::error::StoreError;
-use crate::records::{RecordFilter, RecordPage};
+use crate::record_filter::RecordFilter;
+use crate::records::RecordPage;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::summary;
 use crate::sqlite::store::SqliteStore;

@@ -1,13 +1,18 @@
 //! Erasing the records of a user.
 
 use super::delete;
+use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
 use crate::sqlite::values::json_list;
+use crate::transfer::{COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use sqlx::SqliteConnection;
 
 /// The most records that one step removes.
 const STEP: i64 = 500;
+
+/// Stands for the schema of this version.
+const LATEST: i64 = i64::MAX;
 
 const RECORDS: &str = "
     SELECT seq FROM records INDEXED BY records_by_user
@@ -28,20 +33,37 @@ const ATTACHED: &str = "
 const SESSIONS: &str = "
     UPDATE sessions SET user_id = NULL
     WHERE user_id = ?1 AND (?2 IS NULL OR application_id = ?2)";
+/// What a user's calls cost stays, among those of users who are not told apart (?3).
+const NAMELESS_COSTS: &str = "
+    INSERT INTO costs
+    SELECT by_user, day, application_id, ?3, model, currency, priced, calls, prompt_tokens, cached_tokens,
+        cache_write_tokens, completion_tokens, reasoning_tokens, cost_whole, cost_part
+    FROM costs WHERE user_id = ?1 AND user_id NOT IN ('', ?3) AND (?2 IS NULL OR application_id = ?2)
+    ON CONFLICT (by_user, day, application_id, user_id, model, currency, priced) DO UPDATE SET
+        calls = calls + excluded.calls,
+        prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+        cached_tokens = cached_tokens + excluded.cached_tokens,
+        cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+        completion_tokens = completion_tokens + excluded.completion_tokens,
+        reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
+        cost_whole = cost_whole + excluded.cost_whole + (cost_part + excluded.cost_part) / 1000000000000,
+        cost_part = (cost_part + excluded.cost_part) % 1000000000000";
+const COSTS: &str = "
+    DELETE FROM costs WHERE user_id = ?1 AND user_id NOT IN ('', ?3) AND (?2 IS NULL OR application_id = ?2)";
 
 /// Removes some records of the user. The writer overwrites their space in the file.
 pub(in crate::sqlite) async fn step(
     connection: &mut SqliteConnection,
     erasure: &Erasure,
 ) -> Result<Erased, StoreError> {
-    step_in_schema(connection, erasure, true).await
+    step_in_schema(connection, erasure, LATEST).await
 }
 
-/// The same in a schema that may have no tool calls and no files that wait.
+/// The same in an older schema, which may have no tool calls, no files that wait and no costs.
 pub(in crate::sqlite) async fn step_in_schema(
     connection: &mut SqliteConnection,
     erasure: &Erasure,
-    has_exchanges: bool,
+    schema: i64,
 ) -> Result<Erased, StoreError> {
     let application = erasure.application_id.map(|id| id.0);
     let seqs: Vec<i64> = sqlx::query_scalar(RECORDS)
@@ -52,10 +74,17 @@ pub(in crate::sqlite) async fn step_in_schema(
         .await?;
     if seqs.is_empty() {
         let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
-        sessions.bind(application).execute(connection).await?;
+        sessions.bind(application).execute(&mut *connection).await?;
+        if schema >= COSTS_SCHEMA {
+            for statement in [NAMELESS_COSTS, COSTS] {
+                let costs = sqlx::query(statement).bind(&*erasure.user_id);
+                let costs = costs.bind(application).bind(OTHER_NAMES);
+                costs.execute(&mut *connection).await?;
+            }
+        }
         return Ok(Erased::default());
     }
-    let seqs = match has_exchanges {
+    let seqs = match schema >= EXCHANGES_SCHEMA {
         true => beside(connection, seqs).await?,
         false => seqs,
     };

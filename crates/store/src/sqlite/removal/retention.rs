@@ -1,6 +1,6 @@
-//! Removes records that are older or more than the limits allow, and those of removed applications: a bounded
-//! number per transaction, with other writes in between. Of what is beyond the rows or bytes of the whole store,
-//! only applications above their part lose records (see `fair_parts`). A file created by this version returns free space to
+//! Removes records that are older or more than the limits allow, and those of removed applications: a bounded number
+//! per transaction, with other writes in between. Of what is beyond the rows or bytes of the whole store, only
+//! applications above their part lose records (see `fair_parts`). A file created by this version returns free space to
 //! the file system; an older file only reuses it.
 
 use super::{delete, exchange};
@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
 use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
 use crate::sql::columns::Columns as _;
-use crate::sqlite::statistics::traffic;
+use crate::sqlite::statistics::{costs, traffic};
 use crate::sqlite::writer::Writer;
 use monitor_model::ApplicationId;
 use sqlx::sqlite::SqliteRow;
@@ -83,6 +83,11 @@ pub(super) async fn enforce(
         Some(_) => enforce_own(writer, scope, &mut removed.by_own_limits).await?,
         None => {
             enforce_whole(writer, scope, removed).await?;
+            while writer
+                .write(move |connection| Box::pin(forget_costs(connection, scope)))
+                .await?
+                > 0
+            {}
             let forget = writer.write(move |connection| {
                 Box::pin(async move { exchange::forget(connection, scope.now_ms).await })
             });
@@ -215,6 +220,17 @@ async fn step(
         cause: due.cause,
         records: seqs.len() as u64,
     }))
+}
+
+/// One step: sums of users that are too old; returns their number.
+async fn forget_costs(
+    connection: &mut SqliteConnection,
+    scope: RetentionScope,
+) -> Result<u64, StoreError> {
+    set_overwriting(connection, LEAVE_PAGES).await?;
+    let forgotten = costs::forget(connection, scope.now_ms, scope.limits.cost_days).await?;
+    set_overwriting(connection, OVERWRITE).await?;
+    Ok(forgotten)
 }
 
 /// Returns free pages to the file system; returns their number.

@@ -1,8 +1,8 @@
 //! Adds and removes tombstones of erased users. Inserting refuses their records (`records::erased_users`).
 
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
 use crate::removal::{Erasure, TombstoneStore};
+use crate::settings::audit::AuditEntry;
 use crate::sqlite::settings::audit;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;

@@ -1,12 +1,12 @@
 //! The SQL of applications and their versions (CONTRACT 38).
 
 use super::audit;
-use crate::applications::{
+use crate::error::StoreError;
+use crate::settings::applications::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationStore,
     ApplicationVersion, Changed, NameFilter,
 };
-use crate::audit::AuditEntry;
-use crate::error::StoreError;
+use crate::settings::audit::AuditEntry;
 use crate::sql::columns::Columns as _;
 use crate::sql::settings::{application, named, version};
 use crate::sqlite::store::SqliteStore;
@@ -62,6 +62,7 @@ const REMOVE: &str = "
     DELETE FROM statistics_types WHERE application_id = ?1;
     DELETE FROM traffic WHERE application_id = ?1;
     DELETE FROM traffic_types WHERE application_id = ?1;
+    DELETE FROM costs WHERE application_id = ?1;
     INSERT INTO removed_applications (id) VALUES (?1);
     DELETE FROM applications WHERE id = ?1";
 

@@ -1,7 +1,7 @@
 //! The SQL of the audit log.
 
-use crate::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::error::StoreError;
+use crate::settings::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::sql::settings::audit_entry;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;

@@ -1,11 +1,11 @@
 //! The SQL of policies (CONTRACT 16).
 
 use crate::error::StoreError;
-use crate::policies::ApplicationPolicyStore;
+use crate::settings::policies::ApplicationPolicyStore;
 use crate::sql::settings::stored_policy;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, Policy, StoredPolicy};
+use monitor_model::{ApplicationId, CountedBudgets, Policy, StoredPolicy};
 use sqlx::SqliteConnection;
 use tokio::sync::watch;
 
@@ -32,6 +32,17 @@ impl ApplicationPolicyStore for SqliteStore {
         let policy = policy.map(|policy| policy.to_json());
         self.write_setting(move |connection| Box::pin(set(connection, id, policy)))
             .await
+    }
+
+    async fn publish_budgets(
+        &self,
+        _counted: &[(ApplicationId, CountedBudgets)],
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn withdraw_budgets(&self, _but: &[ApplicationId]) -> Result<(), StoreError> {
+        Ok(())
     }
 
     fn policy_written(&self) -> watch::Receiver<()> {

@@ -1,12 +1,12 @@
 //! The SQL of tokens (CONTRACT 30).
 
 use super::audit;
-use crate::audit::AuditEntry;
 use crate::error::StoreError;
+use crate::settings::audit::AuditEntry;
+use crate::settings::token_id::TokenId;
+use crate::settings::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use crate::sql::settings::token;
 use crate::sqlite::store::SqliteStore;
-use crate::token_id::TokenId;
-use crate::tokens::{Token, TokenChange, TokenHash, TokenRotation, TokenStore};
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};

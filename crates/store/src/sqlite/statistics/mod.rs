@@ -1,10 +1,13 @@
 //! Statistics per day and traffic per hour, from the tables that the writer keeps up to date as records come
 //! in.
 
+pub(super) mod costs;
 pub(super) mod days;
+mod spending;
 pub(super) mod traffic;
 
 use super::store::SqliteStore;
+use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore};
 use async_trait::async_trait;
@@ -17,6 +20,14 @@ impl StatisticsStore for SqliteStore {
         filter: &StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, StoreError> {
         days::page(&self.readers, filter).await
+    }
+
+    async fn costs(&self, filter: &CostFilter) -> Result<Vec<CostSum>, StoreError> {
+        costs::sums(&self.readers, filter).await
+    }
+
+    async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
+        spending::sums(&self.readers, filter).await
     }
 
     async fn traffic(

@@ -31,6 +31,7 @@ fn narrowed() -> Vec<RecordFilter> {
     let verdicts = [
         VerdictFilter::Flagged,
         VerdictFilter::Clean,
+        VerdictFilter::Unchecked,
         VerdictFilter::Guardrails,
         VerdictFilter::CustomPolicy,
         VerdictFilter::Dataclean,

@@ -24,6 +24,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::StatisticsTypes => STATISTICS_TYPES,
         Table::Traffic => TRAFFIC,
         Table::TrafficTypes => TRAFFIC_TYPES,
+        Table::Costs => COSTS,
         Table::ChainGateways => CHAIN_GATEWAYS,
         Table::ChainRuns => CHAIN_RUNS,
         Table::ChainCuts => CHAIN_CUTS,
@@ -42,7 +43,8 @@ const APPLICATION_VERSIONS: &str = "
     WHERE application_id IN (SELECT id FROM applications) ORDER BY application_id, version";
 const AUDIT: &str = "SELECT * FROM audit ORDER BY seq";
 const RECORDS: &str = "
-    SELECT records.*, message, cleaned_text, entities, additional_parameters, answer, inline_rules
+    SELECT records.*, message, cleaned_text, entities, additional_parameters, answer, inline_rules,
+        tool_parts
     FROM records NOT INDEXED JOIN record_bodies USING (seq)
     WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq";
 const SESSIONS: &str = "
@@ -53,6 +55,8 @@ const STATISTICS_TYPES: &str =
     "SELECT * FROM statistics_types ORDER BY application_id, day, stage, kind";
 const TRAFFIC: &str = "SELECT * FROM traffic ORDER BY application_id, hour";
 const TRAFFIC_TYPES: &str = "SELECT * FROM traffic_types ORDER BY application_id, hour, kind";
+const COSTS: &str =
+    "SELECT * FROM costs ORDER BY by_user, day, application_id, user_id, model, currency, priced";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last FROM records
     WHERE application_id IN (SELECT id FROM removed_applications) AND chain_sequence IS NOT NULL

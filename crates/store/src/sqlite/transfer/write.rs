@@ -9,9 +9,10 @@ use crate::sql::chain;
 use crate::sql::transfer::refused_application;
 use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::{self, erasure};
-use crate::sqlite::store::private_file;
+use crate::sqlite::store::{SqliteStore, private_file};
 use crate::transfer::{
-    BODY, EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, TOOL, Table, Value, fit,
+    BODY, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter, TOOL, Table, UNCHECKED,
+    Value, fit,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::{
@@ -25,6 +26,8 @@ use std::path::{Path, PathBuf};
 const CACHE: &str = "-65536";
 /// What is derived from the records from position ?1 to before position ?2.
 const DERIVED: &str = include_str!("../records/derived.sql");
+/// What of it older schemas do not know.
+const UNCHECKED_MARK: &str = " + 64 * unchecked";
 const LINKS: &str = "SELECT links FROM blobs WHERE sha256 = ?1";
 
 pub(super) struct Writer {
@@ -80,6 +83,7 @@ impl StoreWriter for Writer {
             self.nameless_calls.become_messages(&mut rows)?;
         }
         fit(table, &mut rows, self.schema);
+        let schema = self.schema;
         let mut transaction = self.connection.begin().await?;
         match table {
             Table::State => set_state(&mut transaction, &rows).await?,
@@ -94,27 +98,30 @@ impl StoreWriter for Writer {
                 chain::leave_stubs(&mut *transaction, removed).await?;
             }
             Table::Attachments => insert_attachments(&mut transaction, &rows).await?,
-            Table::WaitingAttachments if !self.has_exchanges => {}
+            unknown if !unknown.is_in(schema) => {}
             plain => {
-                let sql = insert_sql(plain);
+                let sql = insert_sql(plain, schema);
                 for row in &rows {
+                    let own = plain.columns().iter().zip(row.values());
+                    let own = own.filter(|(column, _)| plain.has(column.name, schema));
+                    let values: Vec<Value> = own.map(|(_, value)| value.clone()).collect();
                     let query = sqlx::query(AssertSqlSafe(sql.clone()));
-                    bind(query, row.values()).execute(&mut *transaction).await?;
+                    bind(query, &values).execute(&mut *transaction).await?;
                 }
             }
         }
         Ok(transaction.commit().await?)
     }
 
-    async fn count(&mut self, table: Table) -> Result<u64, StoreError> {
-        if table == Table::WaitingAttachments && !self.has_exchanges {
-            return Ok(0);
+    async fn count(&mut self, table: Table) -> Result<Option<u64>, StoreError> {
+        if !table.is_in(self.schema) {
+            return Ok(None);
         }
         let sql = format!("SELECT count(*) FROM {}", name(table));
         // Composed of constants.
         let query = sqlx::query_scalar(AssertSqlSafe(sql));
         let count: i64 = query.fetch_one(&mut self.connection).await?;
-        Ok(count.unsigned_abs())
+        Ok(Some(count.unsigned_abs()))
     }
 
     async fn remove_nameless_calls(&mut self) -> Result<u64, StoreError> {
@@ -144,8 +151,7 @@ impl StoreWriter for Writer {
         for erasure in erasures {
             loop {
                 let mut transaction = self.connection.begin().await?;
-                let has_exchanges = self.has_exchanges;
-                let step = erasure::step_in_schema(&mut transaction, erasure, has_exchanges);
+                let step = erasure::step_in_schema(&mut transaction, erasure, self.schema);
                 let step = step.await?;
                 transaction.commit().await?;
                 sum.records += step.records;
@@ -216,9 +222,9 @@ fn name(table: Table) -> &'static str {
 }
 
 /// Inserts a row whose columns are those of the portable one.
-fn insert_sql(table: Table) -> String {
+fn insert_sql(table: Table, schema: i64) -> String {
     let columns = table.columns().iter().map(|column| column.name);
-    let mut columns: Vec<&str> = columns.collect();
+    let mut columns: Vec<&str> = columns.filter(|it| table.has(it, schema)).collect();
     let mut places = vec!["?"; columns.len()];
     if table == Table::Blobs {
         // Nobody holds a ticket: these bytes have their links.
@@ -263,7 +269,7 @@ async fn insert_applications(
     connection: &mut SqliteConnection,
     rows: &[Row],
 ) -> Result<(), StoreError> {
-    let sql = insert_sql(Table::Applications);
+    let sql = insert_sql(Table::Applications, SqliteStore::SCHEMA);
     for row in rows {
         let query = bind(sqlx::query(AssertSqlSafe(sql.clone())), row.values());
         let inserted = query.execute(&mut *connection).await;
@@ -286,17 +292,24 @@ async fn insert_records(
     first: i64,
 ) -> Result<(), StoreError> {
     let columns: Vec<&str> = Table::Records.columns().iter().map(|it| it.name).collect();
-    // A schema without tool calls gets none.
-    let has_tools = rows.iter().any(|row| row.text("tool_name").is_some());
+    // A schema without tool calls gets none, and one without parts, costs or marks none of those.
+    let has = |column: &str| rows.iter().any(|row| row.text(column).is_some());
+    let (has_tools, has_parts, has_costs) = (has("tool_name"), has(PARTS[0]), has("priced"));
+    let has_unchecked = rows.iter().any(|row| row.flag(UNCHECKED));
     let record: Vec<&str> = columns
         .iter()
         .copied()
-        .filter(|it| !BODY.contains(it) && (has_tools || !TOOL.contains(it)))
+        .filter(|it| !BODY.contains(it) && !PARTS.contains(it))
+        .filter(|it| has_tools || !TOOL.contains(it))
+        .filter(|it| has_costs || !COST.contains(it))
+        .filter(|it| has_unchecked || *it != UNCHECKED)
+        .chain(has_parts.then_some(PARTS[0]))
         .collect();
+    let body = [BODY.as_slice(), if has_parts { &PARTS[1..] } else { &[] }].concat();
     let records = seq_insert("records", &record);
-    let texts = seq_insert("record_bodies", &BODY);
+    let texts = seq_insert("record_bodies", &body);
     for (seq, row) in (first..).zip(rows) {
-        for (sql, names) in [(&records, &record[..]), (&texts, &BODY)] {
+        for (sql, names) in [(&records, &record[..]), (&texts, &body)] {
             let values: Vec<Value> = names.iter().map(|name| stored(row, name)).collect();
             let query = sqlx::query(AssertSqlSafe(sql.clone())).bind(seq);
             bind(query, &values).execute(&mut *connection).await?;
@@ -304,17 +317,24 @@ async fn insert_records(
     }
     // A cached statement holds what was bound to it last.
     connection.clear_cached_statements().await?;
-    let derived = sqlx::query(DERIVED)
+    let derived = match has_unchecked {
+        true => DERIVED.to_owned(),
+        false => DERIVED.replace(UNCHECKED_MARK, ""),
+    };
+    // Composed of constants.
+    let derived = sqlx::query(AssertSqlSafe(derived))
         .bind(first)
         .bind(first + rows.len() as i64);
     derived.execute(connection).await?;
     Ok(())
 }
 
-/// A value as its column holds it: of a message, the identifier of a tool call is empty.
+/// A value as its column holds it: the identifier of a tool call is empty for a message, and an archive of an earlier
+/// release marks no record as unchecked.
 fn stored(row: &Row, column: &str) -> Value {
     match (column, row.value(column)) {
         ("tool_call_id", Value::Null) => Value::Text(String::new()),
+        (UNCHECKED, Value::Null) => Value::Flag(false),
         (_, value) => value.clone(),
     }
 }

@@ -82,10 +82,13 @@ impl World {
             created_at_ms: 0,
             rules_version: None,
             inline_rules: None,
+            tool_parts: monitor_model::CheckedParts::default(),
             blocked: false,
+            unchecked: false,
             message: None,
             additional_parameters: serde_json::Map::new(),
             chain: None,
+            cost: None,
             answer: serde_json::from_value::<AnalysisResponse>(answer).unwrap(),
         }
     }

@@ -32,6 +32,10 @@ const ANSWERS: &[(&str, &str)] = &[
         "f\nid\nx",
     ),
     (
+        r#"{"choices":[{"message":{"function_call":{"name":"g","arguments":"{\"x\":\"\\u0034\"}"},"tool_calls":[{"type":"custom","custom":{"name":"exec","input":"rm -rf /"},"function":null}]}}]}"#,
+        "exec\nrm -rf /\ng\n{\"x\":\"4\"}",
+    ),
+    (
         r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":{"url":"x"}},{"type":"output_text","text":"q"}]}}]}"#,
         "p\nq",
     ),

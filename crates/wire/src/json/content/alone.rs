@@ -1,7 +1,7 @@
 //! What of a content is read alone, in its form, and numbers behind the words of their names.
 
 use crate::json::form::Form;
-use crate::json::number_name::{NumberName, Sharing, label_of_number};
+use crate::json::number::name::{NumberName, Sharing, label_of_number};
 use crate::json::view::View;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -2,10 +2,49 @@
 
 use crate::json::name::{folded, is_in_any_case};
 use crate::json::text::unescape;
-use crate::json::view::View;
+use crate::json::view::{KeptMembers, View};
 
 /// Levels of a content that are read. What lies deeper is reported as unreadable.
 pub(super) const DEEPEST: usize = 32;
+
+/// Objects and lists that are read have so many bytes for each byte of a content, beside [`FIRST_NESTED`]: a byte counts
+/// on each level around it. Beyond that, where bytes stand deeper on average, values are reported as unreadable, since
+/// each level takes time.
+const MOST_NESTED: usize = 16;
+/// Bytes of objects and lists, counted in the same way, that are read of any content.
+const FIRST_NESTED: usize = 4096;
+
+/// How deep a walk is, and how many bytes of objects and lists it may still read.
+#[derive(Default)]
+pub(super) struct Depth {
+    levels: usize,
+    room: usize,
+}
+
+impl Depth {
+    /// Whether an object or a list is read at this depth. The outermost one says how much room there is.
+    pub(super) fn may_enter(&mut self, value: View<'_>) -> bool {
+        let bytes = value.span().len();
+        if self.levels == 0 {
+            let most = bytes.saturating_mul(MOST_NESTED);
+            self.room = most.saturating_add(FIRST_NESTED);
+        }
+        if self.levels >= DEEPEST {
+            return false;
+        }
+        let left = self.room.checked_sub(bytes);
+        self.room = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.levels += 1;
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.levels -= 1;
+    }
+}
 
 /// What a member of a part is to a reader of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,14 +134,18 @@ pub(super) struct PartKind {
 }
 
 impl PartKind {
-    pub(super) fn of(part: View<'_>) -> Self {
+    pub(super) fn of(members: &KeptMembers<'_>) -> Self {
         let (mut types, mut is_call) = (0, false);
         let mut is_text = false;
-        for kind in part.named_in_any_case("type") {
+        let named = members.iter();
+        for member in named.filter(|member| is_in_any_case(member.key, "type")) {
             types += 1;
-            let kind = kind.text();
+            let kind = member.value.text();
             let kind = kind.as_deref().map(folded);
-            is_text |= kind.as_ref().is_none_or(|kind| kind.contains("text"));
+            // The model is shown where a result of a search comes from.
+            is_text |= kind
+                .as_ref()
+                .is_none_or(|kind| kind.contains("text") || kind == "search_result");
             is_call |= kind.is_some_and(|kind| kind.contains("tool") || kind.contains("function"));
         }
         Self {

@@ -3,19 +3,23 @@
 //! part.
 
 mod alone;
+mod block_types;
+mod blocks;
 mod meaning;
 mod other_text;
 mod text_path;
 mod walk;
 
 pub use alone::AloneLiteral;
+pub(super) use blocks::{MessagePart, Words, has_results, is_signed};
 pub(crate) use other_text::{CallText, OtherText, Place, TopMember, other_texts};
-pub(super) use other_text::{OtherTexts, texts_beside, texts_of};
+pub(crate) use other_text::{OtherTexts, texts_beside, texts_of};
 pub use text_path::TextPath;
 
 use super::form::Form;
 use super::kind::Kind;
 use super::name::{folded, is_in_any_case};
+use super::scan::notes_of;
 use super::text::unescape;
 use super::view::{NamedView, View};
 use alone::Alone;
@@ -25,7 +29,7 @@ use walk::{Standing, Walk};
 
 /// One value of a content.
 #[derive(Clone, Copy)]
-pub(super) enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     /// A string that a model server may read.
     Text(View<'a>),
     /// One that it may read, of a member that is not the text of its part or message: behind the texts it
@@ -41,7 +45,7 @@ pub(super) enum Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// The value as it is read alone; None of what is no text.
-    pub(super) fn value(self) -> Option<Alone<'a>> {
+    pub(crate) fn value(self) -> Option<Alone<'a>> {
         match self {
             Self::Text(text) | Self::Aside(text) | Self::Unknown(text) => {
                 Some(Alone::of(text, Form::Text))
@@ -86,7 +90,8 @@ pub fn content_literals(content: &[u8]) -> ContentLiterals {
         alone: Vec::new(),
         has_unreadable: false,
     };
-    let content = View::new(content, 0..content.len());
+    let notes = notes_of(content);
+    let content = View::of_scanned(content, 0..content.len(), &notes);
     of_value(content, Meaning::Text, &mut |piece| match piece {
         Piece::Text(text) => found.literals.push(text.span()),
         Piece::Aside(text) | Piece::Unknown(text) => found.asides.push(text.span()),
@@ -98,22 +103,34 @@ pub fn content_literals(content: &[u8]) -> ContentLiterals {
 
 /// Hands over the texts of a message in the order of the body, until somebody breaks off.
 pub(super) fn of_message<'a>(
-    message: View<'a>,
+    words: Words<'a>,
     each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    let Words {
+        message,
+        part,
+        calls,
+    } = words;
     if message.kind() == Kind::String {
         return each(Piece::Text(message));
     }
+    let is_unread = !calls.have_arguments() && block_types::is_call(message);
     for member in message.members() {
         let is = |name: &&&str| is_in_any_case(member.key, name);
         if let Some(name) = OF_MESSAGE.iter().find(is) {
-            Walk::new(Standing::Main, each).value(member.value, Meaning::of(name))?;
-        } else if let Some(name) = BESIDE.iter().find(is) {
+            words.of_content(member.value, Meaning::of(name), each)?;
+            continue;
+        }
+        if part == MessagePart::Results {
+            continue;
+        }
+        if let Some(name) = BESIDE.iter().find(is) {
             Walk::new(Standing::Aside, each).value(member.value, Meaning::of(name))?;
         } else if is_in_any_case(member.key, "role") {
             of_role(member.value, each)?;
-        } else {
-            of_other_member(&member, each)?;
+        } else if !(is_unread && is_argument(&member)) {
+            let mut walk = Walk::new(Standing::Unknown, each).with_calls(calls);
+            of_other_member(&member, &mut walk)?;
         }
     }
     ControlFlow::Continue(())
@@ -139,12 +156,8 @@ fn is_word(role: &str) -> bool {
 
 /// The texts of a member of a message that holds none of its words: the name of who speaks, calls of tools, and unknown
 /// members of any kind.
-fn of_other_member<'a>(
-    member: &NamedView<'a>,
-    each: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+fn of_other_member<'a>(member: &NamedView<'a>, walk: &mut Walk<'_, 'a>) -> ControlFlow<()> {
     let name = unescape(member.key);
-    let mut walk = Walk::new(Standing::Unknown, each);
     match (&*folded(&name), Meaning::of(&name)) {
         ("name", _) => walk.name(member.value),
         ("tool_calls" | "function_call", _) => walk.call(member.value),
@@ -157,9 +170,16 @@ fn of_other_member<'a>(
     }
 }
 
+/// Whether a member of an item that is a call has its arguments.
+fn is_argument(member: &NamedView<'_>) -> bool {
+    let mut names = ["code", "action", "operation", "queries"].into_iter();
+    Meaning::of_member(member.key) == Meaning::Free
+        || names.any(|name| is_in_any_case(member.key, name))
+}
+
 /// Whether a message says anything in the members that servers read.
-pub(super) fn speaks(message: View<'_>) -> bool {
-    let says = of_message(message, &mut |piece| match piece {
+pub(super) fn speaks(words: Words<'_>) -> bool {
+    let says = of_message(words, &mut |piece| match piece {
         Piece::Text(text) | Piece::Aside(text) if !text.is_blank() => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -169,21 +189,30 @@ pub(super) fn speaks(message: View<'_>) -> bool {
 /// Hands over the texts of every member `name` of an object: those of the parts, then what stands beside them, then
 /// what is read alone.
 pub(super) fn each_piece<'a>(object: View<'a>, name: &'a str, each: &mut dyn FnMut(Piece<'a>)) {
+    in_turns(|each| each_in_order(object, name, each), each);
+}
+
+/// The same of one value.
+pub(crate) fn each_piece_of<'a>(value: View<'a>, each: &mut dyn FnMut(Piece<'a>)) {
+    in_turns(|each| of_value(value, Meaning::Text, each), each);
+}
+
+fn in_turns<'a>(in_order: impl Fn(&mut dyn FnMut(Piece<'a>)), each: &mut dyn FnMut(Piece<'a>)) {
     let (mut has_aside, mut has_alone) = (false, false);
-    each_in_order(object, name, &mut |piece| match piece {
+    in_order(&mut |piece| match piece {
         Piece::Aside(_) | Piece::Unknown(_) => has_aside = true,
         Piece::Alone(..) => has_alone = true,
         piece => each(piece),
     });
     if has_aside {
-        each_in_order(object, name, &mut |piece| {
+        in_order(&mut |piece| {
             if let Piece::Aside(text) | Piece::Unknown(text) = piece {
                 each(Piece::Text(text));
             }
         });
     }
     if has_alone {
-        each_in_order(object, name, &mut |piece| {
+        in_order(&mut |piece| {
             if let Piece::Alone(..) = piece {
                 each(piece);
             }
@@ -262,8 +291,12 @@ mod tests {
                 &["x"],
             ),
             (
-                r#"[{"type":"tool_use","id":"no","name":"no","input":{"name":"x","n":[1,"y",4.1000000e8,{"":"z"}]}}]"#,
-                &["x", "y", "z", "name", "n", "n: 410000000"],
+                r#"[{"type":"tool_use","id":"no","name":"f","input":{"name":"x","n":[1,"y",4.1000000e8,{"":"z"}]}}]"#,
+                &["x", "y", "z", "f", "name", "n", "n: 410000000"],
+            ),
+            (
+                r#"[{"type":"search_result","source":"x","title":"y","content":[{"type":"text","text":"z"}]}]"#,
+                &["x", "z", "y"],
             ),
             (
                 r#"[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"},"title":"y"}]"#,

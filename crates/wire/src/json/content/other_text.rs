@@ -2,14 +2,16 @@
 //! not known to be an attribute, an image, a sound or a file, and each name and long number of arguments.
 
 use super::alone::labelled;
-use super::meaning::{DEEPEST, Meaning, PartKind, is_attribute, is_wrapper};
+use super::is_word;
+use super::meaning::{Depth, Meaning, PartKind, is_attribute, is_wrapper};
 use super::text_path::TextPath;
 use crate::json::form::Form;
 use crate::json::index::index_of;
 use crate::json::kind::Kind;
 use crate::json::name::{folded, is_in_any_case};
 use crate::json::number::long_number;
-use crate::json::number_name::{NumberName, Sharing};
+use crate::json::number::name::{NumberName, Sharing};
+use crate::json::scan::notes_of;
 use crate::json::text::unescape;
 use crate::json::view::{NamedView, View, has_misspelled};
 use std::borrow::Cow;
@@ -29,6 +31,8 @@ pub(crate) struct OtherText {
     pub(crate) member: TopMember,
     /// What of a tool call it is.
     pub(crate) of_call: Option<CallText>,
+    /// It is of the arguments of a call.
+    pub(crate) in_arguments: bool,
     /// The value as it is written, as bytes of the object.
     pub(crate) span: Range<usize>,
     /// Of a number.
@@ -71,6 +75,14 @@ impl OtherText {
         labelled(self.name, self.form(), object, &self.span)
     }
 
+    /// The same of the text of a value that is a part of a body, by the bytes of that value.
+    pub(crate) fn text_in<'a>(&self, value: View<'a>) -> Cow<'a, str> {
+        let begin = value.span().start;
+        let span = self.span.start.saturating_sub(begin)..self.span.end.saturating_sub(begin);
+        let name = self.name.map(|name| name.moved(begin));
+        labelled(name, self.form(), value.token(), &span)
+    }
+
     pub(crate) fn stands_alone(&self) -> bool {
         self.of_call.is_some_and(CallText::stands_alone)
     }
@@ -103,6 +115,7 @@ pub(crate) struct Place {
     alone: TextPath,
     scope: Scope,
     of_call: Option<CallText>,
+    in_arguments: bool,
 }
 
 impl Place {
@@ -117,6 +130,7 @@ impl Place {
                 is_call: false,
             },
             of_call: None,
+            in_arguments: false,
         }
     }
 
@@ -143,6 +157,16 @@ impl Place {
             alone: self.member.map_or_else(|| path.alone(), |_| self.alone),
             scope,
             of_call: None,
+            in_arguments: self.in_arguments,
+        }
+    }
+
+    /// One of its members, which is the arguments of a tool, or may be.
+    fn arguments(self, name: &str) -> Self {
+        Self {
+            of_call: Some(CallText::Arguments),
+            in_arguments: self.in_arguments || matches!(self.scope, Scope::Call),
+            ..self.inside(name, Scope::Free)
         }
     }
 }
@@ -153,7 +177,9 @@ pub(crate) fn other_texts(object: &[u8], known: &[&str], place: Place) -> Option
     if has_misspelled(object, known) {
         return None;
     }
-    let texts = texts_in(View::new(object, 0..object.len()), known, place);
+    let notes = notes_of(object);
+    let view = View::of_scanned(object, 0..object.len(), &notes);
+    let texts = texts_in(view, known, place);
     (!texts.has_unreadable).then_some(texts.found)
 }
 
@@ -166,11 +192,24 @@ fn texts_in(object: View<'_>, known: &[&str], place: Place) -> OtherTexts {
     let mut walk = Walk::default();
     for member in object.members() {
         let is_known = known.iter().any(|name| is_in_any_case(member.key, name));
-        if !is_known {
+        if !is_known || says_more(&member) {
             walk.member(&member, place);
         }
     }
     walk.texts
+}
+
+/// Whether a known member that holds a word of its API holds anything else: clients may show it.
+fn says_more(member: &NamedView<'_>) -> bool {
+    let says = |value: View<'_>| match value.text() {
+        Some(text) => !is_word(&text),
+        None => value.kind() != Kind::Null,
+    };
+    if is_in_any_case(member.key, "incomplete_details") {
+        let mut details = member.value.members();
+        return details.any(|detail| says(detail.value));
+    }
+    is_in_any_case(member.key, "phase") && says(member.value)
 }
 
 /// The strings of a value of any kind. `name` is that of its member.
@@ -206,7 +245,7 @@ impl Scope {
 #[derive(Default)]
 struct Walk {
     texts: OtherTexts,
-    depth: usize,
+    depth: Depth,
     /// That of the numbers that follow, inside arguments.
     name: Option<NumberName>,
 }
@@ -225,10 +264,7 @@ impl Walk {
                 self.name = Some(name_at(member.name));
                 object.inside(&name, Scope::Free)
             }
-            (_, Meaning::Free) => Place {
-                of_call: Some(CallText::Arguments),
-                ..object.inside(&name, Scope::Free)
-            },
+            (_, Meaning::Free) => object.arguments(&name),
             // One that is no text means what its caller wants.
             _ if lower == "name" && !is_string => object.inside(&name, Scope::Free),
             (Scope::Call, _) if lower == "name" => Place {
@@ -242,10 +278,9 @@ impl Walk {
             (_, Meaning::NoText) => return,
             (_, Meaning::Source) if is_bytes => return,
             _ if is_attribute(&lower) => return,
-            (Scope::Call, Meaning::Unknown | Meaning::Source) if !is_wrapper(member.key) => Place {
-                of_call: Some(CallText::Arguments),
-                ..object.inside(&name, Scope::Free)
-            },
+            (Scope::Call, Meaning::Unknown | Meaning::Source) if !is_wrapper(member.key) => {
+                object.arguments(&name)
+            }
             (Scope::Part { is_call: true, .. }, Meaning::Unknown)
                 if value.kind() == Kind::Object && !is_wrapper(member.key) =>
             {
@@ -258,11 +293,11 @@ impl Walk {
     }
 
     fn value(&mut self, value: View<'_>, place: Place) {
-        if matches!(value.kind(), Kind::Object | Kind::Array) && self.depth == DEEPEST {
+        if matches!(value.kind(), Kind::Object | Kind::Array) && !self.depth.may_enter(value) {
             self.texts.has_unreadable = true;
             return;
         }
-        self.depth += 1;
+        self.depth.enter();
         match value.kind() {
             // One of no text begins none.
             Kind::String if value.span().len() > 2 => self.text(value, place),
@@ -284,7 +319,7 @@ impl Walk {
             }
             Kind::String | Kind::Number | Kind::True | Kind::False | Kind::Null => {}
         }
-        self.depth -= 1;
+        self.depth.leave();
     }
 
     fn text_alone(&mut self, text: View<'_>, of_call: CallText, place: Place) {
@@ -306,6 +341,7 @@ impl Walk {
                 path: place.path,
                 member: place.member.unwrap_or(TopMember::Other(place.path)),
                 of_call: place.of_call,
+                in_arguments: place.in_arguments,
                 span: text.span(),
                 name: self
                     .name
@@ -316,11 +352,12 @@ impl Walk {
     }
 
     fn object(&mut self, object: View<'_>, mut place: Place) {
+        let members = object.kept_members();
         if matches!(place.scope, Scope::Part { .. }) {
-            let PartKind { is_text, is_call } = PartKind::of(object);
+            let PartKind { is_text, is_call } = PartKind::of(&members);
             place.scope = Scope::Part { is_text, is_call };
         }
-        for member in object.members() {
+        for member in members.iter() {
             self.member(&member, place);
         }
     }

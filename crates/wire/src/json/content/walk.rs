@@ -2,13 +2,15 @@
 
 use super::Piece;
 use super::alone::{Alone, SharedName};
-use super::meaning::{DEEPEST, Meaning, PartKind, is_wrapper};
+use super::block_types::is_call;
+use super::meaning::{Depth, Meaning, PartKind, is_wrapper};
+use crate::json::call_texts::CallTexts;
 use crate::json::form::Form;
 use crate::json::kind::Kind;
 use crate::json::name::{is_exactly, is_in_any_case};
 use crate::json::number::long_number;
-use crate::json::number_name::Sharing;
-use crate::json::view::{NamedView, View};
+use crate::json::number::name::Sharing;
+use crate::json::view::{KeptMembers, NamedView, View};
 use std::ops::ControlFlow;
 
 /// What a string is to the message around it.
@@ -21,10 +23,12 @@ pub(super) enum Standing {
 
 pub(super) struct Walk<'w, 'a> {
     pub(super) each: &'w mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
-    depth: usize,
+    depth: Depth,
     standing: Standing,
     /// It is a call of a tool, whose name is read and whose arguments are JSON in a string.
     is_call: bool,
+    /// What is read of calls of tools.
+    calls: CallTexts,
     /// That of the numbers that follow, inside arguments.
     name: Option<SharedName<'a>>,
 }
@@ -36,11 +40,17 @@ impl<'w, 'a> Walk<'w, 'a> {
     ) -> Self {
         Self {
             each,
-            depth: 0,
+            depth: Depth::default(),
             standing,
             is_call: false,
+            calls: CallTexts::Whole,
             name: None,
         }
+    }
+
+    /// The same, of whose calls of tools these texts are read.
+    pub(super) fn with_calls(self, calls: CallTexts) -> Self {
+        Self { calls, ..self }
     }
 
     /// Calls of tools, in a list or one alone.
@@ -64,7 +74,9 @@ impl<'w, 'a> Walk<'w, 'a> {
                 Standing::Aside => Piece::Aside(value),
                 Standing::Unknown => Piece::Unknown(value),
             }),
-            Kind::Object | Kind::Array if self.depth == DEEPEST => (self.each)(Piece::Unreadable),
+            Kind::Object | Kind::Array if !self.depth.may_enter(value) => {
+                (self.each)(Piece::Unreadable)
+            }
             Kind::Object => self.deeper(|walk| walk.part(value, meaning)),
             Kind::Array => self.deeper(|walk| {
                 let mut elements = value.elements();
@@ -106,9 +118,9 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn deeper(&mut self, walk: impl FnOnce(&mut Self) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.depth += 1;
+        self.depth.enter();
         let ended = walk(self);
-        self.depth -= 1;
+        self.depth.leave();
         ended
     }
 
@@ -129,10 +141,15 @@ impl<'w, 'a> Walk<'w, 'a> {
             return ControlFlow::Continue(());
         }
         // Looked up once: a part may have any number of members.
-        let (mut kind, main) = (None, main_text(part));
-        let mut kind = || *kind.get_or_insert_with(|| PartKind::of(part));
-        for (at, member) in part.members().enumerate() {
+        let members = part.kept_members();
+        let (mut kind, main) = (None, main_text(&members));
+        let mut kind = || *kind.get_or_insert_with(|| PartKind::of(&members));
+        let omits = !self.calls.have_arguments() && (self.is_call || is_call(part));
+        for (at, member) in members.iter().enumerate() {
             let own = Meaning::of_member(member.key);
+            if omits && self.is_argument(&member, own) {
+                continue;
+            }
             let is_main = match own {
                 Meaning::Text => main == Some(at),
                 own => own != Meaning::Unknown,
@@ -144,7 +161,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             match own {
                 Meaning::Source if member.value.kind() == Kind::String && !kind().is_text => {}
                 Meaning::Source => self.value(member.value, Meaning::Unknown)?,
-                Meaning::NoText => self.name_of_part(&member)?,
+                Meaning::NoText => self.name_of_part(&member, || kind().is_call)?,
                 Meaning::Free if self.is_call => self.arguments(member.value)?,
                 Meaning::Unknown if self.is_call && !is_wrapper(member.key) => {
                     self.unknown_of_call(member.value)?;
@@ -163,6 +180,16 @@ impl<'w, 'a> Walk<'w, 'a> {
         ControlFlow::Continue(())
     }
 
+    /// Whether a member of a call is its arguments, or may be: one that nobody knows.
+    fn is_argument(&self, member: &NamedView<'a>, own: Meaning) -> bool {
+        let is_object = member.value.kind() == Kind::Object;
+        match own {
+            Meaning::Free => true,
+            Meaning::Unknown => (self.is_call || is_object) && !is_wrapper(member.key),
+            Meaning::Text | Meaning::Source | Meaning::NoText => false,
+        }
+    }
+
     /// A member of a call that nobody knows: what is an object, or JSON in a string, may be its arguments.
     fn unknown_of_call(&mut self, value: View<'a>) -> ControlFlow<()> {
         match value.kind() {
@@ -172,10 +199,19 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// The name of a tool, and of anything where it is no text.
-    fn name_of_part(&mut self, member: &NamedView<'a>) -> ControlFlow<()> {
+    /// The name of a tool, of anything in a member that nobody knows, such as a list of tools, and of anything where
+    /// it is no text.
+    fn name_of_part(
+        &mut self,
+        member: &NamedView<'a>,
+        is_of_call: impl FnOnce() -> bool,
+    ) -> ControlFlow<()> {
+        if !is_in_any_case(member.key, "name") {
+            return ControlFlow::Continue(());
+        }
         let is_string = member.value.kind() == Kind::String;
-        match (self.is_call || !is_string) && is_in_any_case(member.key, "name") {
+        let is_read = !is_string || self.is_call || self.standing == Standing::Unknown;
+        match is_read || is_of_call() {
             true => self.name(member.value),
             false => ControlFlow::Continue(()),
         }
@@ -190,8 +226,8 @@ fn holds_json(string: View<'_>) -> bool {
 
 /// Which member of a part most readers take for its text: the last that is called so, in the case that readers
 /// agree on if there is one.
-fn main_text(part: View<'_>) -> Option<usize> {
-    let names = part.members().enumerate();
+fn main_text(members: &KeptMembers<'_>) -> Option<usize> {
+    let names = members.iter().enumerate();
     let texts = names.filter(|(_, member)| Meaning::of_member(member.key) == Meaning::Text);
     let rank = |key: &[u8]| match is_in_any_case(key, "text") {
         true => 1 + u8::from(is_exactly(key, "text")),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use crate::json::SyntaxKind::*;
-use crate::json::{Chat, Kind, SyntaxKind, replace_spans, scan};
+use crate::json::{Kind, Request, RequestShape, SyntaxKind, replace_spans, scan};
 
 const ACCEPTED: &[(&str, Kind)] = &[
     ("null", Kind::Null),
@@ -216,8 +216,10 @@ fn members_beyond_the_kept_ones_are_found_too() {
                 )
             );
         }
-        assert!(Chat::read(&body, &found).wants_stream());
-        let spans = Chat::read(&body, &found).stream_true_spans().into_iter();
+        assert!(Request::read(&RequestShape::CHAT, &body, &found).wants_stream());
+        let spans = Request::read(&RequestShape::CHAT, &body, &found)
+            .stream_true_spans()
+            .into_iter();
         let edits: Vec<_> = spans.map(|span| (span, "false")).collect();
         assert!(replace_spans(&body, &edits).ends_with(b"\"stream\":false}"));
     }
@@ -244,7 +246,7 @@ fn a_hundred_thousand_levels_neither_recurse_nor_fail() {
             r#"{{"x":{deep},"messages":[{deep},{{"role":"user","x":{deep},"content":"hi"}}],"stream":true}}"#
         );
         let found = scan(body.as_bytes()).unwrap();
-        let chat = Chat::read(body.as_bytes(), &found);
+        let chat = Request::read(&RequestShape::CHAT, body.as_bytes(), &found);
         assert_eq!(chat.prompt(&[]).text, "hi");
         assert!(chat.wants_stream());
     }
@@ -257,7 +259,12 @@ fn twelve_megabytes_are_read_whole() {
         r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"see"}},{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{image}"}}}}]}}],"n":12345678901234567890123}}"#
     );
     let found = scan(body.as_bytes()).unwrap();
-    assert_eq!(Chat::read(body.as_bytes(), &found).prompt(&[]).text, "see");
+    assert_eq!(
+        Request::read(&RequestShape::CHAT, body.as_bytes(), &found)
+            .prompt(&[])
+            .text,
+        "see"
+    );
     let mut broken = body.into_bytes();
     let late = broken.len() - 100;
     broken[late] = b'\n';

@@ -1,12 +1,12 @@
 //! Which texts of a body make up its prompt, and what of it cannot be read (CONTRACT 42).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use crate::json::{Chat, Form, Prompt, ScanRole, scan};
+use crate::json::{Form, Prompt, Request, RequestShape, ScanRole, scan};
 use monitor_model::MOST_PART_BREAKS;
 
 pub(super) fn prompt(body: &str, roles: &[ScanRole]) -> Prompt {
     let found = scan(body.as_bytes()).unwrap();
-    Chat::read(body.as_bytes(), &found).prompt(roles)
+    Request::read(&RequestShape::CHAT, body.as_bytes(), &found).prompt(roles)
 }
 
 #[test]
@@ -14,7 +14,7 @@ fn contract_41_the_strings_of_a_prompt_are_those_that_it_is_made_of() {
     let body = r#"{"messages":[{"role":"system","content":"s"},
         {"role":"user","content":["a",{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}"#;
     let found = scan(body.as_bytes()).unwrap();
-    let chat = Chat::read(body.as_bytes(), &found);
+    let chat = Request::read(&RequestShape::CHAT, body.as_bytes(), &found);
     for (roles, expected) in [
         (&[][..], &[("\"c\"", true)][..]),
         (
@@ -273,7 +273,7 @@ fn a_name_is_read_alone_and_hides_no_message() {
     assert_eq!(read.text, "a\nb\nn\nt");
     assert_eq!(read.part_breaks, [1]);
     let found = scan(body.as_bytes()).unwrap();
-    let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
+    let literals = Request::read(&RequestShape::CHAT, body.as_bytes(), &found).prompt_literals(&[]);
     let names = literals.iter().filter(|literal| literal.form == Form::Name);
     let names: Vec<_> = names
         .map(|name| (&body[name.span.clone()], name.is_first))

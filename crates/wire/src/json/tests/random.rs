@@ -5,7 +5,9 @@
 //! are UTF-8. The comparison therefore hands it text, and expects bytes that are no text refused.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use crate::json::{Chat, Scan, answer_text, checked_answer, is_envelope, scan, unescape};
+use crate::json::{
+    Request, RequestShape, Scan, answer_text, checked_answer, is_envelope, scan, unescape,
+};
 use serde::de::IgnoredAny;
 
 /// xorshift64; a fixed seed gives the same documents in every run.
@@ -165,7 +167,7 @@ fn no_bytes_make_a_reader_panic() {
         let checked = checked_answer(&body);
         assert_eq!(checked.is_some(), scan(&body).is_ok());
         // A scan that belongs to other bytes is a mistake, but not one that may panic.
-        let chat = Chat::read(&body, &whole);
+        let chat = Request::read(&RequestShape::CHAT, &body, &whole);
         let _ = (
             chat.prompt(&[]),
             chat.model(),

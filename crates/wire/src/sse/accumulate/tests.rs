@@ -248,7 +248,7 @@ fn every_text_of_a_stream_stands_behind_what_a_record_keeps() {
                 delta(r#"{"tool_calls":[{"index":0,"custom":{"name":"f","input":"b"}},{"index":1,"function":{"name":"g","arguments":"{}"}}]}"#),
                 delta(r#"{"function_call":{"name":"h","arguments":"c"},"audio":{"transcript":"d","data":"no"}}"#),
             ],
-            "f\nab\ng\n{}\nh\nc\nd",
+            "f\nab\ng\n{}\nh\nc\nd\nff",
         ),
         (
             &[
@@ -307,7 +307,7 @@ fn only_the_name_of_a_tool_may_come_again_and_again() {
     for (member, text) in [
         (
             r#"{"tool_calls":[{"index":0,"function":{"name":"22"}}]}"#,
-            "22",
+            "22\n2222",
         ),
         (
             r#"{"tool_calls":[{"index":0,"function":{"arguments":{"name":"22"}}}]}"#,
@@ -325,6 +325,43 @@ fn only_the_name_of_a_tool_may_come_again_and_again() {
 }
 
 #[test]
+fn a_name_that_comes_again_is_read_as_clients_read_it_that_append_it() {
+    let name = |name: &str| {
+        let call = format!(r#"{{"index":0,"function":{{"name":"{name}"}}}}"#);
+        format!(r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}}}}]}}"#)
+    };
+    let [first, last] = ["5555", "4444"].map(name);
+    let (text, ..) = checked(&[&first, &first, &first, &last]);
+    assert_eq!(text, "55554444\n5555555555554444");
+    // Of one that comes very often a part is kept, behind which nothing else may come.
+    let (again, other) = (name("search"), name("er"));
+    let mut pieces = vec![&*again; 1_000];
+    let (text, _, has_unreadable) = checked(&pieces);
+    assert!(text.len() < 400 && !has_unreadable, "{text}");
+    pieces.push(&other);
+    assert!(checked(&pieces).2);
+}
+
+#[test]
+fn text_behind_an_end_hides_nothing_of_what_stands_before_it() {
+    let (card, more) = (content(0, r#""4111""#), content(0, r#""23""#));
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let none = r#"{"choices":[{"index":0,"delta":{},"finish_reason":""}]}"#;
+    for (events, text, breaks, has_unreadable) in [
+        (vec![&*card, &*more, end], "411123", vec![], false),
+        (vec![&*card, none, &*more], "411123", vec![], false),
+        // Clients read it with the break, and without.
+        (vec![&*card, end, &*more], "4111\n23", vec![4], false),
+        (vec![&*card, "[DONE]", "[DONE]"], "4111", vec![], false),
+        (vec![&*card, "[DONE]", &*more], "4111", vec![], true),
+    ] {
+        let expected = (text.to_owned(), breaks, has_unreadable);
+        assert_eq!(checked(&events), expected, "{events:?}");
+    }
+    assert_eq!(told(&[&card, end, &more]).text(), "411123");
+}
+
+#[test]
 fn the_texts_of_very_many_choices_are_put_together_in_order() {
     let choices = (0..2_000)
         .rev()
@@ -333,7 +370,7 @@ fn the_texts_of_very_many_choices_are_put_together_in_order() {
         r#"{{"choices":[{}]}}"#,
         choices.collect::<Vec<_>>().join(",")
     );
-    let mut answer = Accumulator::of_every_text(1 << 20);
+    let mut answer = Accumulator::of_every_text(1 << 21);
     answer.push(event.as_bytes());
     let expected: Vec<_> = (0..2_000).map(|at| format!("x{at}\ny")).collect();
     assert!(answer.checked_text().unwrap().text == expected.join("\n"));

@@ -1,7 +1,7 @@
 //! Frames of every form, and the pieces that are read of them.
 #![allow(clippy::unwrap_used)]
 
-use super::{Field, MOST_PIECES, Reading, read, read_first, read_known};
+use super::{Field, MOST_PIECES, Reading, TextMembers, read, read_first, read_known};
 use crate::json::TextPath;
 
 /// A text under this path of names.
@@ -67,6 +67,7 @@ fn texts_under_other_names_are_told_by_their_paths() {
         (2, other("choice/text"), r#""d""#, "d"),
         (2, other("choice/message/content"), r#""e""#, "e"),
         (1, Field::Content, r#""f""#, "f"),
+        (1, other("choice/message/content"), r#""f""#, "f"),
     ];
     let expected =
         expected.map(|(choice, field, raw, text)| (choice, field, raw.to_owned(), text.to_owned()));
@@ -277,5 +278,46 @@ fn arguments_are_told_from_other_texts() {
     assert_eq!(said.pieces.len(), 6);
     for piece in said.pieces {
         assert_eq!(piece.is_arguments, piece.text == "a", "{}", piece.text);
+    }
+}
+
+#[test]
+fn the_members_of_choices_that_have_text_are_told() {
+    for (choices, delta, message) in [
+        (r#"{"delta":{"content":"a"}}"#, true, false),
+        (r#"{"delta":{"content":""},"message":null}"#, false, false),
+        (r#"{"message":{"content":"a"}}"#, false, true),
+        (r#"{"delta":{},"message":{"content":"a"}}"#, false, true),
+        (
+            r#"{"delta":{"content":"a"},"message":{"content":"a"}}"#,
+            true,
+            true,
+        ),
+        (
+            r#"{"delta":{"content":"a"}},{"message":{"refusal":"a"}}"#,
+            true,
+            true,
+        ),
+        (r#"{"delta":{},"finish_reason":"stop"}"#, false, false),
+    ] {
+        let frame = format!("data: {{\"choices\":[{choices}]}}\n\n");
+        let Reading::Said(said) = read(frame.as_bytes()) else {
+            panic!("not readable: {frame}");
+        };
+        let expected = TextMembers { delta, message };
+        assert_eq!(said.members, expected, "{choices}");
+        assert_eq!(said.members.are_mixed(), delta && message);
+    }
+}
+
+#[test]
+fn a_choice_ends_by_a_reason_that_is_one() {
+    for (reason, finished) in [("\"stop\"", true), ("\"\"", false), ("null", false)] {
+        let frame =
+            format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":{reason}}}]}}\n\n");
+        let Reading::Said(said) = read(frame.as_bytes()) else {
+            panic!("not readable: {frame}");
+        };
+        assert_eq!(said.choices[0].finished, finished, "{reason}");
     }
 }

@@ -5,7 +5,7 @@
 use super::*;
 use crate::analysis::admin::replay::NOT_ASKED;
 use crate::analysis::api::extract::query::Query;
-use crate::analysis::api::records::filters;
+use crate::analysis::api::records::{costs, filters};
 use crate::analysis::ingest::process::{NOT_STORED, OTHER_TEXT};
 use crate::analysis::people::administration::check_name;
 use crate::analysis::people::passwords;
@@ -112,6 +112,11 @@ fn what_is_left_out_of_a_verdict_is_told() {
 }
 
 #[test]
+fn a_file_of_costs_that_would_be_cut_is_told() {
+    is_told(&[costs::too_many(10_000)]);
+}
+
+#[test]
 fn what_may_be_wrong_with_a_policy_is_told() {
     for policy in [
         json!([]),
@@ -119,11 +124,17 @@ fn what_may_be_wrong_with_a_policy_is_told() {
             "replace_response": "yes", "stream_in_sync": "x".repeat(50), "limits": []}),
         json!({"app_mode": "synk", "scan_roles": ["system", "system"], "local_patterns": ["INN", "x"],
             "limits": {"burst": 0, "odd": 1, "requests_per_second": 1, "requests_per_minute": 1}}),
+        json!({"app_mode": "async", "budgets": {}}),
+        json!({"app_mode": "async", "budgets": vec![1; 9]}),
+        json!({"app_mode": "async", "budgets": [7, {"per": "team", "tokens": 0, "cost": "x", "odd": 1},
+            {"per": "user", "window": "day", "action": "stop", "warn_at": 101},
+            {"per": "user", "window": "day", "action": "stop", "tokens": 1},
+            {"per": "user", "window": "day", "action": "warn", "tokens": 2}]}),
         json!({"app_mode": "sync"}),
         json!({"app_mode": "sync", "phrase": "x".repeat(10_001), "scan_roles": []}),
         json!({"app_mode": "async", "replace_response": true, "stream_in_sync": "hold_back",
             "on_backend_failure": "closed", "local_patterns": []}),
-        json!({"app_mode": "async", "stream_in_sync": "replay", "block_details": "header"}),
+        json!({"app_mode": "async", "stream_in_sync": "replay", "block_details": "header", "embeddings": "check"}),
         json!({"app_mode": "sync", "phrase": "No.", "stream_in_sync": "hold_back",
             "replace_response": true, "block_on": {"dataclean": false}}),
         json!({"app_mode": "sync", "phrase": "No.", "stream_in_sync": "hold_back", "redact_upstream": true}),

@@ -1,8 +1,9 @@
 //! Unredaction compared with a simple model of it, with frames and chunks cut anywhere; and what must not change.
 #![allow(clippy::unwrap_used)]
 
-use super::{UnredactStream, completion, stream};
+use super::{UnredactStream, answer, stream};
 use crate::gateway::exchange::redaction::placeholders::{Issuer, Placeholders};
+use monitor_wire::protocol::Chat;
 use monitor_wire::sse::{Accumulator, Parser};
 use serde_json::json;
 use std::collections::HashSet;
@@ -124,7 +125,7 @@ fn any_cut_into_pieces_and_chunks_gives_the_same_text() {
                 "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
         }
         stream += "data: [DONE]\n\n";
-        let mut unredactor = UnredactStream::new(issued(), 1 << 20);
+        let mut unredactor = UnredactStream::new(&Chat, issued(), 1 << 20);
         let (mut out, mut rest) = (Vec::new(), stream.as_bytes());
         while !rest.is_empty() {
             let (now, later) = rest.split_at((1 + dice.roll(90)).min(rest.len()));
@@ -145,7 +146,7 @@ fn any_cut_into_pieces_and_chunks_gives_the_same_text() {
 
 #[test]
 fn a_frame_in_which_nothing_changes_passes_at_once_and_to_the_byte() {
-    let mut unredactor = UnredactStream::new(issued(), 1 << 20);
+    let mut unredactor = UnredactStream::new(&Chat, issued(), 1 << 20);
     for frame in [
         ": note\n\n",
         "data: {\"choices\":[{\"index\":0, \"delta\":{\"content\":\"[EMAILS_12] [x \\u005bIP_2] ]\"}}]}\r\n\r\n",
@@ -179,7 +180,7 @@ fn held_text_is_sent_before_what_follows_it() {
         "data: {\"choices\":[{\"index\":3,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n",
         "",
     ] {
-        let mut unredactor = UnredactStream::new(issued(), 1 << 20);
+        let mut unredactor = UnredactStream::new(&Chat, issued(), 1 << 20);
         let first = unredactor.push(frame("x[EMA").as_bytes());
         assert_eq!(first, frame("x").as_bytes());
         let mut out = unredactor.push(next.as_bytes());
@@ -194,10 +195,10 @@ fn a_complete_answer_gets_its_values_and_keeps_every_other_byte() {
             "tool_calls":[{"function":{"name":"[IP_1]","arguments":"{\"to\":\"[EMAILS_1]\"}"}}]}}],"id":"[IP_1]"}"#;
     let expected = r#"{ "n":1e400,"choices":[{"message":{"content":"10.0.0.1 10.0.0.1 [IP_2]\n\"a\\b\"@пример.рф","x":"[IP_1]",
             "tool_calls":[{"function":{"name":"[IP_1]","arguments":"{\"to\":\"\\\"a\\\\b\\\"@пример.рф\"}"}}]}}],"id":"[IP_1]"}"#;
-    let out = completion(&issued(), body.as_bytes()).unwrap();
+    let out = answer(&Chat, &issued(), body.as_bytes()).unwrap();
     assert_eq!(String::from_utf8_lossy(&out), expected);
-    assert_eq!(completion(&issued(), b"[IP_1]x"), None);
-    assert_eq!(stream(&issued(), b"data: x\n\n"), None);
+    assert_eq!(answer(&Chat, &issued(), b"[IP_1]x"), None);
+    assert_eq!(stream(&Chat, &issued(), b"data: x\n\n"), None);
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn arguments_are_unredacted_as_json_inside_a_string() {
     let arguments = "{\"to\":\"[EMAILS_1]\"}";
     for cut in 0..=arguments.len() {
         let whole = frame(&arguments[..cut]) + &frame(&arguments[cut..]) + "data: [DONE]\n\n";
-        let out = stream(&issued(), whole.as_bytes()).unwrap();
+        let out = stream(&Chat, &issued(), whole.as_bytes()).unwrap();
         let out = String::from_utf8(out).unwrap();
         let events = out.split("\n\n").filter_map(|event| {
             let data = event.strip_prefix("data: {")?;
@@ -233,7 +234,7 @@ fn a_frame_of_many_held_ends_is_read_once_for_its_members() {
     let frame =
         json!({"id": "c-1", "model": "m".repeat(100_000), "choices": choices.collect::<Vec<_>>()});
     let frame = format!("data: {frame}\n\n");
-    let mut stream = UnredactStream::new(issued(), 1 << 20);
+    let mut stream = UnredactStream::new(&Chat, issued(), 1 << 20);
     let mut out = stream.push(frame.as_bytes());
     out.extend(stream.finish());
     assert_eq!((stream.templates, stream.unreadable()), (1, 0));

@@ -1,0 +1,54 @@
+//! What the calls that a budget counts have spent.
+
+use crate::costs::{CostSum, SpendingFilter, SpendingSpan, SpentUnit};
+use crate::error::StoreError;
+use crate::sql::spending::{self, Source, Words, of_record};
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::SqlitePool;
+
+const WORDS: Words = Words {
+    parameter: "?",
+    number: "INTEGER",
+};
+const DAYS: Source = Source {
+    from: "costs",
+    narrowed: "application_id = ?1 AND by_user = ?2 AND day BETWEEN ?3 AND ?4",
+    parameters: 4,
+    user: "user_id",
+    currency: "currency",
+    value: str::to_owned,
+};
+const RECORDS: Source = Source {
+    from: "records",
+    narrowed: "application_id = ?1 AND created_at_ms >= ?2 AND created_at_ms < ?3 AND priced IS NOT NULL",
+    parameters: 3,
+    user: "coalesce(user_id, '')",
+    currency: "coalesce(currency, '')",
+    value: |column| of_record(column, |kind| format!("usage ->> '$.{kind}'")),
+};
+
+pub(super) async fn sums(
+    readers: &SqlitePool,
+    filter: &SpendingFilter,
+) -> Result<Vec<CostSum>, StoreError> {
+    let users = filter.users.as_ref();
+    let source = match filter.span {
+        SpendingSpan::Days(_) => DAYS,
+        SpendingSpan::Records(_) => RECORDS,
+    };
+    // Composed of constants.
+    let sql = AssertSqlSafe(source.select(users, &WORDS));
+    let query = sqlx::query(sql).bind(filter.application_id.0);
+    let mut query = match filter.span {
+        SpendingSpan::Days((first, last)) => query.bind(users.is_some()).bind(first).bind(last),
+        SpendingSpan::Records((from_ms, until_ms)) => query.bind(from_ms).bind(until_ms),
+    };
+    if let Some(users) = users {
+        query = query.bind(users.at_least).bind(i64::from(users.most));
+        if let SpentUnit::Money { currency } = &users.unit {
+            query = query.bind(currency.as_str());
+        }
+    }
+    let rows = query.fetch_all(readers).await?;
+    spending::sums(&rows, users.is_some())
+}
