@@ -3,6 +3,7 @@
 //! [`super::state`]'s.
 
 use super::dead_letter::encoding::EncodedLetter;
+use super::dead_letter::letter_room::LetterMemory;
 use super::eviction::{Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
@@ -63,6 +64,7 @@ pub(super) struct SpoolCore {
     writer_wakes: Condvar,
     appender_wakes: Condvar,
     disk: watch::Sender<DiskStatus>,
+    letter_memory: LetterMemory,
 }
 
 /// How far the disk has come.
@@ -89,11 +91,16 @@ impl SpoolCore {
             writer_wakes: Condvar::new(),
             appender_wakes: Condvar::new(),
             disk: watch::Sender::default(),
+            letter_memory: LetterMemory::new(),
         }
     }
 
     pub(super) fn bounds(&self) -> SpoolBounds {
         self.bounds
+    }
+
+    pub(super) fn letter_memory(&self) -> &LetterMemory {
+        &self.letter_memory
     }
 
     pub(super) fn metrics(&self) -> &Arc<Metrics> {
@@ -188,6 +195,24 @@ impl SpoolCore {
     ) {
         let mut letter = EncodedLetter::new(calendar_ms(), status, record);
         letter.position = position;
+        self.keep_letter(letter);
+    }
+
+    /// The same, once there is memory for the letter.
+    pub(super) async fn add_dead_letter_in_turn(
+        &self,
+        status: u16,
+        record: &Record,
+        position: Option<RecordPosition>,
+    ) {
+        let room = self.letter_memory.take(record.weight()).await;
+        let mut letter = EncodedLetter::new(calendar_ms(), status, record);
+        (letter.position, letter.room) = (position, room);
+        self.keep_letter(letter);
+    }
+
+    fn keep_letter(&self, mut letter: EncodedLetter) {
+        let position = letter.position;
         let mut state = self.lock();
         // The keys of one application have one share of the dead letters, too.
         letter.key = state

@@ -87,10 +87,11 @@ impl OutcomeHandler {
     }
 
     /// The backend refuses the record for good: it becomes a dead letter.
-    pub(super) fn refused(&self, item: &DeliveryItem, status: u16, reason: &str) {
+    pub(super) async fn refused(&mut self, item: &DeliveryItem, status: u16, reason: &str) {
         self.shared
             .core
-            .add_dead_letter(status, &item.record, item.position);
+            .add_dead_letter_in_turn(status, &item.record, item.position)
+            .await;
         self.log_finished(item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";

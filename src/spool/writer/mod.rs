@@ -310,6 +310,9 @@ impl Writer {
         let rewritten = self.dead_letters.use_current_key(self.core.metrics());
         rewritten.unwrap_or_else(|error| self.core.log_disk_error(&error));
         let written = self.dead_letters.write(letters);
+        self.core
+            .letter_memory()
+            .set_refuses(written.error.is_some());
         if let Some(error) = written.error {
             self.core.log_disk_error(&error);
         }
