@@ -186,6 +186,7 @@ pub(super) fn record(exchange: u128, stage: Stage) -> Record {
         model: None,
         usage: CallTokens::default(),
         is_stored_response: false,
+        call: None,
         chain: None,
     }
 }

@@ -79,6 +79,10 @@ pub struct RecordFilter {
     pub verdict: Option<VerdictFilter>,
     /// Only records in which this entity type was found.
     pub kind: Option<String>,
+    /// Only answers of this model.
+    pub model: Option<String>,
+    /// Only records that an access key of this name sent.
+    pub token: Option<String>,
     /// Only records with calls or results of tools.
     pub tools: Option<ToolFilter>,
     /// Only records whose cleaned text or kept original contains this text, ignoring letter case. No

@@ -46,6 +46,8 @@ fn record(application_id: ApplicationId, stage: Stage, tool: Option<&str>) -> Ne
         additional_parameters: serde_json::Map::new(),
         chain: None,
         cost: None,
+        call: None,
+        token: None,
         answer: answer(),
     }
 }

@@ -29,6 +29,7 @@ pub(crate) struct EncodedRecord {
     /// The same as JSON.
     pub(crate) part_keys_json: Option<String>,
     pub(crate) usage: Option<String>,
+    pub(crate) call: Option<String>,
 }
 
 impl EncodedRecord {
@@ -49,6 +50,7 @@ impl EncodedRecord {
             part_keys_json: keys_json(&part_keys)?,
             part_keys,
             usage: record.cost.as_ref().map(usage_column).transpose()?,
+            call: record.call.as_ref().map(json).transpose()?,
             cleaned_text,
             record,
         })
@@ -68,6 +70,8 @@ impl EncodedRecord {
             self.part_keys_json.as_deref(),
             self.usage.as_deref(),
             self.model(),
+            self.call.as_deref(),
+            self.record.token.as_deref(),
         ];
         let optional = optional.into_iter().flatten();
         always.into_iter().chain(optional).map(str::len).sum()
@@ -150,6 +154,8 @@ pub(crate) fn summary(row: &impl Columns) -> Result<RecordSummary, StoreError> {
         blocked: row.flag("blocked")?,
         unchecked: row.flag("unchecked")?,
         cost: call_cost(row)?,
+        call: row.optional_raw("call_facts")?.map(from_json).transpose()?,
+        token: row.optional_text("token_name")?,
         total_us: row.count("total_us")?,
         bytes: row.count("bytes")?,
     })

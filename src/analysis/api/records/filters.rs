@@ -66,6 +66,8 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
         to_ms: query.typed("to", TIME, time)?,
         verdict: query.typed("verdict", VERDICT, verdict)?,
         kind: text(query, "type")?,
+        model: text(query, "model")?,
+        token: text(query, "token")?,
         tools: tools(query)?,
         text: text(query, "text")?,
         before: query.typed("before", INTEGER, |text| text.parse().ok())?,

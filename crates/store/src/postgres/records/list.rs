@@ -170,11 +170,25 @@ fn narrow(query: &mut QueryBuilder<Postgres>, filter: &RecordFilter) {
             .push(" AND r.session_key = ")
             .push_bind(session_key(&session));
     }
+    named(query, "r.model", filter.model.as_deref());
+    named(query, "r.token_name", filter.token.as_deref());
     if let Some(stage) = filter.stage {
         query.push(" AND r.stage = ").push_bind(stage_number(stage));
     }
     if let Some(verdict) = filter.verdict {
         query.push(condition(verdict));
+    }
+}
+
+/// By a name, exactly as its index states it: by a digest of the name, which may be of any length.
+fn named(query: &mut QueryBuilder<Postgres>, column: &str, name: Option<&str>) {
+    if let Some(name) = name.map(escaped) {
+        query.push(format_args!(
+            " AND hashtextextended({column}, 0) = hashtextextended("
+        ));
+        query.push_bind(name.clone().into_owned()).push(", 0)");
+        query.push(format_args!(" AND {column} = "));
+        query.push_bind(name.into_owned());
     }
 }
 
