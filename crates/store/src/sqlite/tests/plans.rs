@@ -62,6 +62,14 @@ fn narrowed() -> Vec<RecordFilter> {
             ..none.clone()
         },
         RecordFilter {
+            model: some(),
+            ..none.clone()
+        },
+        RecordFilter {
+            token: some(),
+            ..none.clone()
+        },
+        RecordFilter {
             user_id: some(),
             kind: some(),
             ..none.clone()
