@@ -4,7 +4,7 @@
 use crate::error::StoreError;
 use crate::records::{RecordSummary, StoredRecord};
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, Stage};
+use monitor_model::{ApplicationId, Entity, Stage};
 
 /// One side of an exchange, whether or not its record has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,12 @@ pub struct RecordLine {
     pub summary: RecordSummary,
     /// The beginning of its cleaned text; None where there is none.
     pub beginning: Option<String>,
+    /// Where its cleaned text is the original itself: the finds in it.
+    pub finds: Option<Vec<Entity>>,
+    /// Whether the original is kept.
+    pub has_original: bool,
+    /// The answer's `errors` (§2.9).
+    pub errors: Vec<String>,
 }
 
 /// Code points of [`RecordLine::beginning`].

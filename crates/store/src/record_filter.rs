@@ -91,6 +91,8 @@ pub struct RecordFilter {
     pub text: Option<String>,
     /// Only records before this `RecordSummary::seq`.
     pub before: Option<i64>,
+    /// Only records behind this `RecordSummary::seq`, and the oldest first. Not with [`RecordFilter::text`].
+    pub after: Option<i64>,
     /// Records per page, from 1.
     pub limit: u32,
 }

@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use crate::costs::{CallCost, SumNames, Usage};
 use crate::error::StoreError;
+use crate::exchanges::RecordLine;
 use crate::record_filter::ToolFilter;
 use crate::records::{NewRecord, RecordSummary, StoredRecord, ToolCall};
 use crate::sessions::SessionSummary;
@@ -217,6 +218,23 @@ pub(crate) fn stored(
         inline_rules: inline_rules.map(from_json).transpose()?,
         tool_parts: tool_parts.map(from_json).transpose()?.unwrap_or_default(),
         answer: answer(body)?,
+    })
+}
+
+/// A line of a list, from its summary and what is read of its texts.
+pub(crate) fn line(summary: RecordSummary, text: &impl Columns) -> Result<RecordLine, StoreError> {
+    #[derive(Deserialize)]
+    struct Errors {
+        #[serde(default)]
+        errors: Vec<String>,
+    }
+    let Errors { errors } = from_json(text.raw("answer")?)?;
+    Ok(RecordLine {
+        summary,
+        beginning: text.optional_text("beginning")?,
+        finds: text.optional_raw("finds")?.map(from_json).transpose()?,
+        has_original: text.flag("has_original")?,
+        errors,
     })
 }
 

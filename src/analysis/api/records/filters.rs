@@ -71,6 +71,7 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
         tools: tools(query)?,
         text: text(query, "text")?,
         before: query.typed("before", INTEGER, |text| text.parse().ok())?,
+        after: None,
         limit: 0,
     };
     match (filter.from_ms, filter.to_ms) {

@@ -8,7 +8,7 @@ use crate::postgres::store::PostgresStore;
 use crate::postgres::values::{escaped, exchange_key};
 use crate::records::{RecordPage, RecordSummary, StoredRecord, WHOLE_PAGE_BYTES};
 use crate::sql::columns::Columns as _;
-use crate::sql::records::summary;
+use crate::sql::records::{line, summary};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, Stage};
 use sqlx::QueryBuilder;
@@ -19,7 +19,9 @@ const SUMMARIES: &str =
     "SELECT r.* FROM records r WHERE r.seq = ANY ($1) AND r.seq >= $2 AND r.seq <= $3";
 /// The beginnings of their texts.
 const BEGINNINGS: &str = "
-    SELECT seq, left(cleaned_text, $4) AS beginning FROM record_bodies
+    SELECT seq, left(cleaned_text, $4) AS beginning, message IS NOT NULL AS has_original, answer,
+        CASE WHEN message = cleaned_text THEN entities END AS finds
+    FROM record_bodies
     WHERE seq = ANY ($1) AND seq >= $2 AND seq <= $3";
 
 #[async_trait]
@@ -53,16 +55,14 @@ impl ExchangeStore for PostgresStore {
         let texts = at(BEGINNINGS, &seqs).bind(BEGINNING);
         let texts = by_seq(self.all(texts).await?)?;
         let rows = self.all(at(SUMMARIES, &seqs)).await?;
-        let lines = rows.iter().map(|row| {
+        let mut lines = Vec::with_capacity(rows.len());
+        for row in &rows {
             let summary = summary(row)?;
-            let text = texts.get(&summary.seq);
-            let beginning = text.map(|text| text.optional_text("beginning"));
-            Ok(RecordLine {
-                beginning: beginning.transpose()?.flatten(),
-                summary,
-            })
-        });
-        lines.collect()
+            if let Some(text) = texts.get(&summary.seq) {
+                lines.push(line(summary, text)?);
+            }
+        }
+        Ok(lines)
     }
 
     async fn tool_calls(

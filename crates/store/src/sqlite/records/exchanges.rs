@@ -4,14 +4,12 @@ use super::whole;
 use crate::error::StoreError;
 use crate::exchanges::{BEGINNING, Exchange, ExchangeStore, RecordLine};
 use crate::records::{RecordSummary, StoredRecord, WHOLE_PAGE_BYTES};
-use crate::sql::columns::Columns as _;
-use crate::sql::records::summary;
+use crate::sql::records::{line, summary};
 use crate::sqlite::store::SqliteStore;
 use crate::sqlite::values::{json_list, stage_word};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use monitor_model::ApplicationId;
-use sqlx::sqlite::SqliteRow;
 use std::collections::{HashMap, HashSet};
 
 const MESSAGE: &str = "
@@ -20,12 +18,14 @@ const MESSAGE: &str = "
         AND application_id NOT IN (SELECT id FROM removed_applications)";
 /// Records by their positions, a JSON list ?1, with the beginnings of their texts.
 const LINES: &str = "
-    SELECT r.*, substr(b.cleaned_text, 1, ?2) AS beginning
+    SELECT r.*, substr(b.cleaned_text, 1, ?2) AS beginning, b.message IS NOT NULL AS has_original, b.answer,
+        CASE WHEN b.message = b.cleaned_text THEN b.entities END AS finds
     FROM records AS r JOIN record_bodies AS b ON b.seq = r.seq
     WHERE r.seq IN (SELECT value FROM json_each(?1))";
 /// The same of the messages of an exchange.
 const MESSAGES: &str = "
-    SELECT r.*, substr(b.cleaned_text, 1, ?3) AS beginning
+    SELECT r.*, substr(b.cleaned_text, 1, ?3) AS beginning, b.message IS NOT NULL AS has_original, b.answer,
+        CASE WHEN b.message = b.cleaned_text THEN b.entities END AS finds
     FROM records AS r INDEXED BY records_by_exchange JOIN record_bodies AS b ON b.seq = r.seq
     WHERE r.application_id = ?1 AND r.exchange_id = ?2 AND r.stage IN ('pre', 'post') AND r.tool_call_id = ''";
 /// Their texts are read only of those that are wanted.
@@ -68,7 +68,7 @@ impl ExchangeStore for SqliteStore {
             rows.extend(messages.fetch_all(&self.readers).await?);
         }
         let lines = rows.iter().map(|row| {
-            let line = line(row)?;
+            let line = line(summary(row)?, row)?;
             Ok((line.summary.seq, line))
         });
         let lines: HashMap<i64, RecordLine> = lines.collect::<Result<_, StoreError>>()?;
@@ -97,11 +97,4 @@ impl ExchangeStore for SqliteStore {
         }
         Ok(found)
     }
-}
-
-fn line(row: &SqliteRow) -> Result<RecordLine, StoreError> {
-    Ok(RecordLine {
-        summary: summary(row)?,
-        beginning: row.optional_text("beginning")?,
-    })
 }

@@ -124,10 +124,22 @@ pub(in crate::sqlite) fn query(
     if let Some(before) = filter.before {
         query.push(" AND ").push(seq).push(" < ").push_bind(before);
     }
+    if let Some(after) = filter.after {
+        query.push(" AND ").push(seq).push(" > ").push_bind(after);
+    }
     push_time(&mut query, filter, seq);
     push_names(&mut query, filter, leader);
     push_verdict(&mut query, filter, leader);
-    query.push(" ORDER BY ").push(seq).push(" DESC LIMIT ");
+    let order = if filter.after.is_some() {
+        " ASC"
+    } else {
+        " DESC"
+    };
+    query
+        .push(" ORDER BY ")
+        .push(seq)
+        .push(order)
+        .push(" LIMIT ");
     query.push_bind(limit);
     query
 }

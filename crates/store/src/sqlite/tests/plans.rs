@@ -86,7 +86,12 @@ fn narrowed() -> Vec<RecordFilter> {
         filter.to_ms = Some(2);
         filter.before = Some(3);
     }
+    let mut behind = filters.clone();
+    for filter in &mut behind {
+        filter.after = Some(3);
+    }
     filters.extend(both);
+    filters.extend(behind);
     filters
 }
 
