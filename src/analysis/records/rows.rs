@@ -53,7 +53,8 @@ impl Records {
         &self,
         caller: &Caller,
         filter: &RecordFilter,
-        (of, way): (&[&RecordSummary], Way),
+        of: &[&RecordSummary],
+        way: Way,
     ) -> Result<Option<ListRow>, ApiError> {
         let found = of.iter().filter(|message| surely_finds(filter, message));
         let place = found.map(|message| message.seq).max();

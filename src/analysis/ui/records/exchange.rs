@@ -59,7 +59,11 @@ impl Beside {
         let (newer, older) = match filter(services, visit, query).await {
             None => (None, None),
             Some(filter) => {
-                let way = |way| services.records.next_row(caller, &filter, (messages.as_slice(), way));
+                let way = |way| {
+                    services
+                        .records
+                        .next_row(caller, &filter, (messages.as_slice(), way))
+                };
                 // A search in texts goes one way only.
                 let newer = match filter.text {
                     None => way(Way::Newer).await?,
