@@ -59,17 +59,20 @@ impl Beside {
         let (newer, older) = match filter(services, visit, query).await {
             None => (None, None),
             Some(filter) => {
-                let way = |way| {
-                    services
-                        .records
-                        .next_row(caller, &filter, (messages.as_slice(), way))
-                };
-                // A search in texts goes one way only.
+                let (records, messages) = (&services.records, messages.as_slice());
+                // What cannot be found or read leads nowhere. A search in texts goes one way only.
                 let newer = match filter.text {
-                    None => way(Way::Newer).await?,
-                    Some(_) => None,
+                    None => {
+                        records
+                            .next_row(caller, &filter, messages, Way::Newer)
+                            .await
+                    }
+                    Some(_) => Ok(None),
                 };
-                let older = way(Way::Older).await?;
+                let older = records
+                    .next_row(caller, &filter, messages, Way::Older)
+                    .await;
+                let (newer, older) = (newer.unwrap_or_default(), older.unwrap_or_default());
                 let address = |row| rows::address(query, &row);
                 (newer.map(address), older.map(address))
             }
