@@ -1,5 +1,4 @@
-//! The spool with a scripted backend. What a crash leaves is a copy of the folder, taken while the spool
-//! is at work.
+//! The spool with a scripted backend. What a crash leaves is a copy of the folder, taken while the spool is at work.
 #![allow(clippy::unwrap_used)]
 
 pub(super) mod samples;

@@ -1,5 +1,5 @@
-//! One exchange, one page (UI A5, B3, B6, B8): a row of the list is an exchange, its page has all of it, and the ways to the
-//! next ones keep the filter.
+//! One exchange, one page (UI A5, B3, B6, B8): a row of the list is an exchange, its page has all of it, and the ways
+//! to the next ones keep the filter.
 
 use crate::defence::add_application;
 use crate::records::{keep, keeping};

@@ -1,5 +1,5 @@
-//! The rows of a list of records: the messages of an exchange are one row, at the place of the newest one that the filter
-//! finds. Parts of tool calls, and messages without an exchange, are rows of their own.
+//! The rows of a list of records: the messages of an exchange are one row, at the place of the newest one that the
+//! filter finds. Parts of tool calls, and messages without an exchange, are rows of their own.
 
 use super::Records;
 use super::masking::{MaskedText, beginning};

@@ -1,5 +1,5 @@
-//! The rest of a record's exchange on its page: its other message, what the client of a blocked one got, and the ways to
-//! the rows before and behind it in the list that it was opened from.
+//! The rest of a record's exchange on its page: its other message, what the client of a blocked one got, and the ways
+//! to the rows before and behind it in the list that it was opened from.
 
 use super::bounded_text::{self, TextLimit};
 use super::tool_calls::no_text;

@@ -37,8 +37,7 @@ const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?
 
 /// The second statement inserts nothing where the first one did not.
 const BODIES: &str = "
-    ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL
-    DO NOTHING;
+    ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL DO NOTHING;
     INSERT INTO record_bodies
         (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules, tool_parts)
     SELECT * FROM (VALUES ";
