@@ -7,7 +7,7 @@ use super::{rows, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::records::exchanges::ExchangeName;
 use crate::analysis::records::masking::CleanedRecord;
-use crate::analysis::records::rows::Way;
+use crate::analysis::records::rows::{ListRow, Way};
 use crate::analysis::records::{RecordFilter, RecordSummary};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::time_exact;
@@ -73,7 +73,7 @@ impl Beside {
                     .next_row(caller, &filter, messages, Way::Older)
                     .await;
                 let (newer, older) = (newer.unwrap_or_default(), older.unwrap_or_default());
-                let address = |row| rows::address(query, &row);
+                let address = |row: ListRow| rows::address(query, &row);
                 (newer.map(address), older.map(address))
             }
         };
