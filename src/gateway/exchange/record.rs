@@ -200,7 +200,7 @@ impl Registration {
     /// Notes the status of the answer.
     pub(super) fn set_status(&mut self, status: u16) {
         if let Some(open) = &mut self.0 {
-            open.status = Some(status);
+            open.status = Some(status).filter(|status| *status >= 100);
         }
     }
 

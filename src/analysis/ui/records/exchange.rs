@@ -56,27 +56,7 @@ impl Beside {
                 services.admin.phrase(caller, application, version).await?
             }
         };
-        let (newer, older) = match filter(services, visit, query).await {
-            None => (None, None),
-            Some(filter) => {
-                let (records, messages) = (&services.records, messages.as_slice());
-                // What cannot be found or read leads nowhere. A search in texts goes one way only.
-                let newer = match filter.text {
-                    None => {
-                        records
-                            .next_row(caller, &filter, messages, Way::Newer)
-                            .await
-                    }
-                    Some(_) => Ok(None),
-                };
-                let older = records
-                    .next_row(caller, &filter, messages, Way::Older)
-                    .await;
-                let (newer, older) = (newer.unwrap_or_default(), older.unwrap_or_default());
-                let address = |row: ListRow| rows::address(query, &row);
-                (newer.map(address), older.map(address))
-            }
-        };
+        let [newer, older] = next_to(services, visit, query, &messages).await;
         Ok(Self {
             other,
             phrase,
@@ -151,6 +131,30 @@ async fn other(
         Err(ApiError::NotArrived | ApiError::NotFound | ApiError::Field { .. }) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// The pages of the rows before and behind that of these messages. What cannot be found or read leads nowhere; a search
+/// in texts goes one way only.
+async fn next_to(
+    services: &Services,
+    visit: &Visit,
+    query: &ListQuery,
+    messages: &[&RecordSummary],
+) -> [Option<String>; 2] {
+    let Some(filter) = filter(services, visit, query).await else {
+        return [None, None];
+    };
+    let (records, caller) = (&services.records, &visit.caller);
+    let older = records.next_row(caller, &filter, messages, Way::Older);
+    let older = older.await.unwrap_or_default();
+    let newer = match filter.text.is_none() {
+        true => {
+            let newer = records.next_row(caller, &filter, messages, Way::Newer);
+            newer.await.unwrap_or_default()
+        }
+        false => None,
+    };
+    [newer, older].map(|row: Option<ListRow>| row.map(|row| rows::address(query, &row)))
 }
 
 /// The list that the page was opened from; None if its filter is none.
