@@ -24,6 +24,8 @@ const PAGES: [(&str, &str, &str); 12] = [
         "/records?user_id=user9&type=SNILS",
         "≤ 200 ms",
     ),
+    ("of an access key", "/records?token=key%201", "≤ 200 ms"),
+    ("of a model that is nowhere", "/records?model=m", "≤ 200 ms"),
     ("flagged", "/records?verdict=flagged", "≤ 200 ms"),
     ("clean", "/records?verdict=clean", "≤ 200 ms"),
     ("passed unchecked", "/records?verdict=unchecked", "≤ 200 ms"),

@@ -109,6 +109,7 @@ mod tests {
             model: None,
             usage: CallTokens::default(),
             is_stored_response: false,
+            call: None,
             chain: None,
         }
     }

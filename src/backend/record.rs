@@ -4,9 +4,9 @@
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
 use monitor_model::{
-    CHAIN_PARAMETER, CallTokens, Chain, ChainHash, ExchangeId, Identity, MODEL_PARAMETER,
-    PART_BREAKS, RecordId, STORED_RESPONSE_PARAMETER, Secret, Stage, TOOL_CALLS, TOOL_RESULTS,
-    TOOLS_OMITTED, TOOLS_UNCHECKED, ToolParts, USAGE_PARAMETER,
+    CALL_PARAMETER, CHAIN_PARAMETER, CallFacts, CallTokens, Chain, ChainHash, ExchangeId, Identity,
+    MODEL_PARAMETER, PART_BREAKS, RecordId, STORED_RESPONSE_PARAMETER, Secret, Stage, TOOL_CALLS,
+    TOOL_RESULTS, TOOLS_OMITTED, TOOLS_UNCHECKED, ToolParts, USAGE_PARAMETER,
 };
 use monitor_wire::json::write_string;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -60,6 +60,8 @@ pub struct Record {
     pub usage: CallTokens,
     /// The answer is one that the model server keeps, and was read again; in a post-call record only.
     pub is_stored_response: bool,
+    /// What is known of the call; in a pre-call record only the address of the client.
+    pub call: Option<CallFacts>,
     /// Its sequence number among the gateway's records (CONTRACT 5); the spool gives it.
     pub chain: Option<Chain>,
 }
@@ -171,6 +173,9 @@ impl Serialize for Parameters<'_> {
         }
         if record.is_stored_response {
             map.serialize_entry(STORED_RESPONSE_PARAMETER, &true)?;
+        }
+        if let Some(call) = &record.call {
+            map.serialize_entry(CALL_PARAMETER, call)?;
         }
         if let Some(chain) = &record.chain {
             map.serialize_entry(CHAIN_PARAMETER, chain)?;

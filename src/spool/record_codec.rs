@@ -2,10 +2,13 @@
 //! strings are preceded by their length. The format is private to this program, which rejects every
 //! version it does not know.
 
+mod facts;
+
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::observe::VerdictType;
 use monitor_model::{
-    CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart, ToolParts,
+    CallFacts, CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart,
+    ToolParts,
 };
 use std::sync::Arc;
 use uuid::Uuid;
@@ -34,10 +37,10 @@ const PART_BREAKS: u8 = 2;
 const TOOLS: u8 = 3;
 const USAGE: u8 = 4;
 const MODEL: u8 = 5;
-/// Nothing follows it.
+/// Nothing follows these two.
 const STORED_RESPONSE: u8 = 6;
-/// Nothing follows it.
 const TOOLS_UNCHECKED: u8 = 7;
+const CALL: u8 = 8;
 /// Stands for tokens that were not reported; no number is that high.
 const NO_TOKENS: u64 = u64::MAX;
 
@@ -96,6 +99,10 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
     }
     if record.tools.are_unchecked && !record.tools.is_empty() {
         out.push(TOOLS_UNCHECKED);
+    }
+    if let Some(call) = &record.call {
+        out.push(CALL);
+        facts::encode(call, out);
     }
 }
 
@@ -180,6 +187,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         usage,
         model,
         is_stored_response,
+        call,
     } = rest.trailer()?;
     Some(Record {
         stage: match has(POST_CALL) {
@@ -198,6 +206,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         model,
         usage,
         is_stored_response,
+        call,
         chain,
     })
 }
@@ -223,6 +232,7 @@ struct Trailer {
     usage: CallTokens,
     model: Option<String>,
     is_stored_response: bool,
+    call: Option<CallFacts>,
 }
 
 struct Rest<'a>(&'a [u8]);
@@ -281,6 +291,7 @@ impl<'a> Rest<'a> {
                 MODEL => trailer.model = Some(self.string()?),
                 STORED_RESPONSE => trailer.is_stored_response = true,
                 TOOLS_UNCHECKED => trailer.tools.are_unchecked = true,
+                CALL => trailer.call = Some(facts::decode(self)?),
                 _ => return None,
             }
             last = tag;
@@ -297,10 +308,7 @@ impl<'a> Rest<'a> {
     }
 
     fn places(&mut self) -> Option<Vec<usize>> {
-        let mut next = || {
-            let number = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
-            usize::try_from(number).ok()
-        };
+        let mut next = || usize::try_from(self.count()?).ok();
         let count = next().filter(|count| *count > 0)?;
         (0..count).map(|_| next()).collect()
     }
@@ -361,7 +369,7 @@ impl<'a> Rest<'a> {
             1 => Some(RecordId(Uuid::from_slice(self.take(16)?).ok()?)),
             _ => return None,
         };
-        let count = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        let count = self.count()?;
         Some(FileList {
             request_id,
             record,

@@ -1,5 +1,4 @@
-//! The spool with a scripted backend. What a crash leaves is a copy of the folder, taken while the spool
-//! is at work.
+//! The spool with a scripted backend. What a crash leaves is a copy of the folder, taken while the spool is at work.
 #![allow(clippy::unwrap_used)]
 
 pub(super) mod samples;
@@ -186,6 +185,7 @@ pub(super) fn record(exchange: u128, stage: Stage) -> Record {
         model: None,
         usage: CallTokens::default(),
         is_stored_response: false,
+        call: None,
         chain: None,
     }
 }

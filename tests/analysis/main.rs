@@ -15,6 +15,7 @@ mod attachments;
 mod bad_judges;
 mod batches;
 mod bucket;
+mod call_facts;
 mod change_bounds;
 mod chunked_bodies;
 mod compressed;

@@ -20,6 +20,7 @@ mod budgets_many;
 mod budgets_stored;
 mod budgets_windows;
 mod bytes;
+mod call_facts;
 mod callers;
 mod connections;
 mod crowd;

@@ -119,6 +119,7 @@ macro_rules! store_contract {
             waiting: the_files_of_an_erased_user_go_with_the_late_record
             waiting: they_go_with_their_application
             exchanges: a_tool_call_comes_back_beside_its_messages
+            exchanges: a_line_of_a_list_has_both_messages_of_its_exchange
             exchanges: a_part_of_a_tool_call_is_kept_once
             exchanges: tool_calls_of_a_removed_user_go_with_the_exchange
             erasure: the_users_records_and_files_go_and_nobody_elses

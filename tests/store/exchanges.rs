@@ -1,7 +1,7 @@
 //! Exchanges and the tools that are called in them (CONTRACT 48).
 
-use monitor_model::Stage;
-use monitor_store::{Erasure, Exchange, NewRecord, ToolCall};
+use monitor_model::{RecordId, Stage};
+use monitor_store::{Erasure, Exchange, NewRecord, RecordSummary, ToolCall};
 use support::bed::{Bed, MORNING_MS, everything};
 use uuid::Uuid;
 
@@ -28,6 +28,50 @@ fn side(bed: &Bed, id: &str, stage: Stage) -> Exchange {
         id: id.to_owned(),
         stage,
     }
+}
+
+/// UI A5, B3: what a list shows of an exchange, whichever of its records it has.
+pub(crate) async fn a_line_of_a_list_has_both_messages_of_its_exchange(bed: &Bed) {
+    let long = "дом \0".repeat(200);
+    let text = |stage, text: &str| {
+        let mut record = bed.exchange("x\0");
+        record.stage = stage;
+        record.answer.dataclean.cleaned_text = Some(text.into());
+        record
+    };
+    let prompt = bed.keep(text(Stage::PreCall, "what [EMAILS] asks")).await;
+    let call = bed.keep(part(bed, Stage::PostCall, "1")).await;
+    let answer = bed.keep(text(Stage::PostCall, &long)).await;
+    let alone = bed.keep(bed.text("alone")).await;
+    bed.keep(bed.exchange("y")).await;
+    let all = bed.all(everything()).await;
+    let lines = |of: Vec<RecordSummary>| async move {
+        let mut lines = bed.store.lines(&of).await.unwrap();
+        lines.sort_by_key(|line| line.summary.seq);
+        lines
+    };
+    let only =
+        |id: RecordId| -> Vec<_> { all.iter().filter(|one| one.id == id).cloned().collect() };
+    for (one, expected) in [
+        (prompt, vec![prompt, answer]),
+        (answer, vec![prompt, answer]),
+        (call, vec![prompt, call, answer]),
+        (alone, vec![alone]),
+    ] {
+        let found = lines(only(one)).await;
+        let ids: Vec<_> = found.iter().map(|line| line.summary.id).collect();
+        assert_eq!(ids, expected);
+        for line in found.iter().filter(|line| line.summary.id == prompt) {
+            assert_eq!(line.beginning.as_deref(), Some("what [EMAILS] asks"));
+            assert!(all.contains(&line.summary));
+        }
+    }
+    let whole = lines(all.clone()).await;
+    assert_eq!(whole.len(), all.len(), "each once");
+    let answer = whole.iter().find(|line| line.summary.id == answer).unwrap();
+    let beginning = answer.beginning.as_deref().unwrap();
+    assert!(long.starts_with(beginning) && beginning.len() < long.len());
+    assert!(bed.store.lines(&[]).await.unwrap().is_empty());
 }
 
 pub(crate) async fn a_tool_call_comes_back_beside_its_messages(bed: &Bed) {

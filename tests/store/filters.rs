@@ -1,5 +1,6 @@
 //! Every condition of a list, alone and in pairs, compared with the same condition in Rust.
 
+use crate::costs::cost;
 use monitor_model::{ApplicationId, CheckedPart, RecordId, Stage};
 use monitor_store::{NewRecord, RecordFilter, ToolFilter, VerdictFilter};
 use serde_json::json;
@@ -149,6 +150,23 @@ fn conditions(applications: [ApplicationId; 2]) -> Vec<Condition> {
             move |record| record.stage == stage,
         ));
     }
+    for name in ["m-1", "модель\0", "none"] {
+        conditions.push(condition(
+            "model",
+            move |filter| filter.model = Some(name.to_owned()),
+            move |record| {
+                let cost = record.cost.as_ref();
+                cost.is_some_and(|cost| cost.model.as_deref() == Some(name))
+            },
+        ));
+    }
+    for name in ["ключ\0", "k%", "none"] {
+        conditions.push(condition(
+            "token",
+            move |filter| filter.token = Some(name.to_owned()),
+            move |record| record.token.as_deref() == Some(name),
+        ));
+    }
     for minutes in [0, 13, 40, 99] {
         let at = MORNING_MS + minutes * MINUTE_MS;
         conditions.push(condition(
@@ -180,6 +198,8 @@ fn nth(bed: &Bed, other: ApplicationId, number: i64) -> NewRecord {
         [Some("u0"), Some("u%"), Some("u1"), None][(number * 3 % 4) as usize].map(str::to_owned);
     record.session_id = (number % 3 > 0).then(|| format!("s{}", number % 3));
     record.blocked = number % 5 == 0;
+    record.cost = bit(0).then(|| cost(if bit(2) { "m-1" } else { "модель\0" }, None));
+    record.token = [Some("ключ\0"), Some("k%"), None][(number % 3) as usize].map(str::to_owned);
     record.unchecked = number % 11 < 3;
     if number % 7 == 0 {
         record

@@ -107,6 +107,8 @@ async fn assert_looked_up(store: &dyn Store) {
             after: None,
         }),
         cost: None,
+        call: None,
+        token: None,
         answer,
     };
     store.insert(record).await.unwrap();

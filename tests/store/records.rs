@@ -1,8 +1,8 @@
 //! Records in and out, one by one and by page (CONTRACT 5 and 23).
 
 use monitor_model::{
-    ApplicationId, CategoryScore, CheckedPart, CheckedParts, Entity, LowScore, PolicyRuling,
-    RecordId, Severity, Stage, Status, Timings, Warning, WarningCode,
+    ApplicationId, CallFacts, CategoryScore, CheckedPart, CheckedParts, Entity, LowScore,
+    PolicyRuling, RecordId, Severity, Stage, Status, Timings, Warning, WarningCode,
 };
 use monitor_store::{
     NewRecord, RecordFilter, SessionFilter, SessionPage, StoreError, StoredRecord,
@@ -32,6 +32,14 @@ fn full(bed: &Bed) -> NewRecord {
     };
     record.blocked = true;
     record.unchecked = true;
+    record.call = Some(CallFacts {
+        provider: Some("gpu-1".to_owned()),
+        status: Some(502),
+        latency_ms: Some(1_200),
+        first_byte_ms: Some(80),
+        client_address: Some([192, 0, 2, 7].into()),
+    });
+    record.token = Some("ключ \0".to_owned());
     record.message = Some("call +7 912 345 67 89".into());
     record.additional_parameters = serde_json::from_value(json!({
         "request_id": "exchange", "error": {"code": 502}, "incomplete": true, "own": [1, null, "x"]
@@ -117,6 +125,10 @@ pub(crate) async fn a_record_comes_back_as_it_went_in(bed: &Bed) {
         (12, Some(Severity::High), 9)
     );
     assert_eq!(summary.types, record.answer.dataclean.types);
+    assert_eq!(
+        (&summary.call, &summary.token),
+        (&record.call, &record.token)
+    );
     assert_eq!(bed.all(everything()).await, [summary]);
     assert!(
         bed.store

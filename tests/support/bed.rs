@@ -76,6 +76,8 @@ impl Bed {
             additional_parameters: Map::new(),
             chain: None,
             cost: None,
+            call: None,
+            token: None,
             answer: answer(),
         }
     }

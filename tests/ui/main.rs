@@ -44,6 +44,7 @@ mod tool_parts;
 mod transport;
 mod unchecked;
 mod verdicts;
+mod whole_exchanges;
 mod world;
 
 use support::browser;

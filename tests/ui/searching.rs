@@ -37,6 +37,8 @@ fn record(stack: &Stack, text: &str) -> NewRecord {
         additional_parameters: Map::new(),
         chain: None,
         cost: None,
+        call: None,
+        token: None,
         answer,
     }
 }

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod calendar;
+mod call_facts;
 mod categories;
 mod chain;
 mod envelope;
@@ -23,6 +24,7 @@ pub use analysis::{
     TypeCount,
 };
 pub use calendar::CalendarDate;
+pub use call_facts::{CALL_PARAMETER, CallFacts};
 pub use categories::CATEGORY_NAMES;
 pub use chain::{CHAIN_PARAMETER, Chain, ChainHash, Identity, Span};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};

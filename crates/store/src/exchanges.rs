@@ -4,7 +4,7 @@
 use crate::error::StoreError;
 use crate::records::{RecordSummary, StoredRecord};
 use async_trait::async_trait;
-use monitor_model::{ApplicationId, Stage};
+use monitor_model::{ApplicationId, Entity, Stage};
 
 /// One side of an exchange, whether or not its record has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,24 @@ pub struct Exchange {
     pub stage: Stage,
 }
 
+/// A record as a line of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLine {
+    /// What a list shows of it.
+    pub summary: RecordSummary,
+    /// The beginning of its cleaned text; None where there is none.
+    pub beginning: Option<String>,
+    /// Where its cleaned text is the original itself: the finds in it.
+    pub finds: Option<Vec<Entity>>,
+    /// Whether the original is kept.
+    pub has_original: bool,
+    /// The answer's `errors` (§2.9).
+    pub errors: Vec<String>,
+}
+
+/// Code points of [`RecordLine::beginning`].
+pub(crate) const BEGINNING: i32 = 300;
+
 /// Finds the records of an exchange.
 #[async_trait]
 pub trait ExchangeStore: Send + Sync {
@@ -25,6 +43,9 @@ pub trait ExchangeStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be read; the same holds for every method here.
     async fn message_of(&self, exchange: &Exchange) -> Result<Option<RecordSummary>, StoreError>;
+
+    /// These records, and the prompts and answers of their exchanges, each once and in no order.
+    async fn lines(&self, of: &[RecordSummary]) -> Result<Vec<RecordLine>, StoreError>;
 
     /// The arguments and results of the tools that were called in an exchange, oldest first: up to `limit`
     /// records, and no more bytes than fit into memory at once.

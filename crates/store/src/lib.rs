@@ -44,7 +44,7 @@ pub use costs::{
 };
 pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
-pub use exchanges::{Exchange, ExchangeStore};
+pub use exchanges::{Exchange, ExchangeStore, RecordLine};
 pub use gateway_reports::{GatewayReportStore, ReceivedReport};
 pub use people::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
 pub use people::saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};

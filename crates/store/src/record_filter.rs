@@ -79,6 +79,10 @@ pub struct RecordFilter {
     pub verdict: Option<VerdictFilter>,
     /// Only records in which this entity type was found.
     pub kind: Option<String>,
+    /// Only answers of this model.
+    pub model: Option<String>,
+    /// Only records that an access key of this name sent.
+    pub token: Option<String>,
     /// Only records with calls or results of tools.
     pub tools: Option<ToolFilter>,
     /// Only records whose cleaned text or kept original contains this text, ignoring letter case. No
@@ -87,6 +91,8 @@ pub struct RecordFilter {
     pub text: Option<String>,
     /// Only records before this `RecordSummary::seq`.
     pub before: Option<i64>,
+    /// Only records behind this `RecordSummary::seq`, and the oldest first. Not with [`RecordFilter::text`].
+    pub after: Option<i64>,
     /// Records per page, from 1.
     pub limit: u32,
 }

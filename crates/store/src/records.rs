@@ -7,8 +7,8 @@ use crate::record_filter::RecordFilter;
 use crate::sessions::{LIST_PAGE_BYTES, SessionFilter, SessionSummary};
 use async_trait::async_trait;
 use monitor_model::{
-    AnalysisResponse, ApplicationId, CheckedParts, RecordId, Severity, Stage, Status, TypeCount,
-    Warning,
+    AnalysisResponse, ApplicationId, CallFacts, CheckedParts, RecordId, Severity, Stage, Status,
+    TypeCount, Warning,
 };
 use serde_json::{Map, Value};
 use std::pin::Pin;
@@ -63,6 +63,10 @@ pub struct NewRecord {
     pub chain: Option<ChainEntry>,
     /// The tokens and the cost of its call; None of a record that is not the answer of a model.
     pub cost: Option<CallCost>,
+    /// What is known of its call.
+    pub call: Option<CallFacts>,
+    /// The name that the access key of its sender had then.
+    pub token: Option<String>,
     /// The answer to the caller.
     pub answer: AnalysisResponse,
 }
@@ -152,6 +156,10 @@ pub struct RecordSummary {
     /// The tokens and the cost of its call; None of a record that is not the answer of a model, or that was stored
     /// before costs were.
     pub cost: Option<CallCost>,
+    /// What is known of its call; None of a record that was stored before this was.
+    pub call: Option<CallFacts>,
+    /// The name that the access key of its sender had then; None of a record that was stored before this was.
+    pub token: Option<String>,
     /// Duration of the analysis, microseconds.
     pub total_us: u64,
     /// The size that the store counts for it: the bytes of its texts and lists, and what the store adds.
@@ -270,6 +278,7 @@ impl RecordSummary {
         let model = self.cost.as_ref().and_then(|cost| cost.model.as_ref());
         ids + tool.map_or(0, |tool| tool.name.len() + tool.call_id.len())
             + model.map_or(0, String::len)
+            + self.token.as_ref().map_or(0, String::len)
             + self
                 .types
                 .iter()

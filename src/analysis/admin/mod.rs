@@ -7,6 +7,7 @@ pub(crate) mod differences;
 pub(crate) mod draft;
 mod in_force;
 mod key_locks;
+mod phrase;
 pub(crate) mod policies;
 pub(crate) mod replay;
 pub(crate) mod tokens;

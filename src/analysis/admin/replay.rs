@@ -321,7 +321,7 @@ impl Admin {
     }
 
     /// Rules and policy of an application at a version.
-    async fn version(
+    pub(super) async fn version(
         &self,
         id: ApplicationId,
         version: i64,

@@ -290,6 +290,7 @@ impl Ingest {
         self.count_analyzed(stage, &analyzed.answer);
         let cost = self.cost_of(&rules, &analyzed);
         let (mut record, caller_view) = record_builder::build(&rules, analyzed, cost);
+        record.token = caller.token_id.map(|_| caller.name.clone());
         let names = (!self.cost_names.name(&mut record)).then(|| PendingNames {
             names: self.cost_names.clone(),
             prices: self.prices.load_full(),
@@ -335,14 +336,17 @@ impl Ingest {
             record_builder::clean_name(engine, compiled, tool.as_mut());
             self.clean_model(rules, &mut parameters, &mut input.additional_parameters);
         }
+        let (masked_text, cleaned_in_part) = (report.masked_text.take(), report.cleaned_in_part);
+        let mut answer = rules.answer(report);
+        answer.warnings.append(&mut parameters.warnings);
         Ok(AnalyzedMessage {
             parameters,
             tool,
             message: message.text,
             additional_parameters: input.additional_parameters,
-            masked_text: report.masked_text.take(),
-            cleaned_in_part: report.cleaned_in_part,
-            answer: rules.answer(report),
+            masked_text,
+            cleaned_in_part,
+            answer,
         })
     }
 }

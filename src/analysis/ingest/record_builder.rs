@@ -45,8 +45,8 @@ impl CallerView {
     }
 }
 
-/// The record without the calls or results of tools beside the message, and the caller's view where it differs from
-/// what is stored.
+/// The record without its sender and the calls or results of tools beside the message, and the caller's view where it
+/// differs from what is stored.
 pub(super) fn build(
     rules: &RulesInForce,
     mut analyzed: AnalyzedMessage,
@@ -82,6 +82,8 @@ pub(super) fn build(
         tool_parts: CheckedParts::default(),
         chain: analyzed.parameters.chain,
         cost,
+        call: analyzed.parameters.call,
+        token: None,
         answer: analyzed.answer,
     };
     (record, caller_view)

@@ -5,9 +5,9 @@ use super::StoredRecord;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use monitor_model::{
-    CheckedPart, Entity, MODEL_PARAMETER, STORED_RESPONSE_PARAMETER, USAGE_PARAMETER,
+    CheckedPart, Entity, MODEL_PARAMETER, STORED_RESPONSE_PARAMETER, TypeCount, USAGE_PARAMETER,
 };
-use monitor_store::RecordFilter;
+use monitor_store::{RecordFilter, RecordLine};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -111,6 +111,37 @@ pub(super) fn cleaned(caller: &Caller, mut record: StoredRecord) -> CleanedRecor
     }
 }
 
+/// The beginning of a record's text that everybody may see, as [`cleaned`] shows it.
+pub(crate) fn beginning(line: RecordLine) -> Option<MaskedText> {
+    let text = line.beginning?;
+    if line.has_original && !are_of_other_checks(&line.errors) {
+        return None;
+    }
+    Some(match &line.finds {
+        Some(finds) => mask(&text, finds),
+        None => MaskedText {
+            entities: labels(&text, &line.summary.types),
+            text,
+        },
+    })
+}
+
+/// Where a cleaned text has the names of its finds in their places.
+fn labels(text: &str, types: &[TypeCount]) -> Vec<Entity> {
+    let label = |(at, _)| {
+        let (before, behind) = text.split_at(at);
+        let (kind, _) = behind.strip_prefix('[')?.split_once(']')?;
+        let found = types.iter().find(|found| found.kind == kind)?;
+        let start = before.chars().count();
+        Some(Entity {
+            kind: found.kind.as_str().into(),
+            start,
+            end: start + kind.chars().count() + 2,
+        })
+    };
+    text.match_indices('[').filter_map(label).collect()
+}
+
 /// Whether the store has an original of it.
 pub(crate) fn has_original(record: &StoredRecord) -> bool {
     let is_original = |part: &CheckedPart| !part.is_cleaned && part.text.is_some();
@@ -134,8 +165,11 @@ fn take_message(record: &mut StoredRecord) -> Option<MaskedText> {
 
 /// A text that was cleaned only in part is as good as an original.
 fn was_checked_whole(record: &StoredRecord) -> bool {
-    let mut errors = record.answer.errors.iter();
-    !errors.any(|error| error.starts_with("dataclean"))
+    are_of_other_checks(&record.answer.errors)
+}
+
+fn are_of_other_checks(errors: &[String]) -> bool {
+    !errors.iter().any(|error| error.starts_with("dataclean"))
 }
 
 fn clean_part(part: &mut CheckedPart, is_searched: bool) {
@@ -279,6 +313,16 @@ mod tests {
         ] {
             assert!(!is_plain(name, &value), "{name}");
         }
+    }
+
+    #[test]
+    fn names_of_finds_are_marked_in_a_cleaned_text_and_other_brackets_are_not() {
+        let types = [TypeCount {
+            kind: "EMAILS".to_owned(),
+            count: 2,
+        }];
+        let found = labels("Ё [x] [EMAILS], a[0 [[EMAILS] [EMAILS", &types);
+        assert_eq!(found, [find("EMAILS", 6, 14), find("EMAILS", 21, 29)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(crate) mod masking;
 pub(crate) mod originals;
 pub(crate) mod queries;
 pub(crate) mod retention;
+pub(crate) mod rows;
 pub(crate) mod saved_filters;
 pub(crate) mod tool_parts;
 pub(crate) mod user_sums;

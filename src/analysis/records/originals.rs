@@ -121,13 +121,15 @@ impl Records {
 }
 
 /// A filter as the audit log keeps it: identifiers of applications, words of the program and times as they are; of a
-/// user, a session, a tool and a text, that they are given.
+/// user, a session, a model, an access key, a tool and a text, that they are given.
 fn filter_details(filter: &RecordFilter) -> Map<String, Value> {
     let given = |is_given: bool| is_given.then(|| GIVEN.into());
-    let parts: [(&str, Option<Value>); 9] = [
+    let parts: [(&str, Option<Value>); 11] = [
         ("user_id", given(filter.user_id.is_some())),
         ("session_id", given(filter.session_id.is_some())),
         ("text", given(filter.text.is_some())),
+        ("model", given(filter.model.is_some())),
+        ("token", given(filter.token.is_some())),
         ("tool", filter.tools.as_ref().map(tool_word)),
         ("stage", filter.stage.map(|stage| stage.as_str().into())),
         (

@@ -13,6 +13,8 @@ pub(crate) struct CallClock {
     backend: Duration,
     /// From the start to the first byte of the answer's body.
     first_byte: Option<Duration>,
+    /// The same to the first part of an answer that is held, at the gateway.
+    first_held: Option<Duration>,
     measures_overhead: bool,
     upstream_wait: UpstreamWait,
 }
@@ -34,6 +36,7 @@ impl CallClock {
             client: Duration::ZERO,
             backend: Duration::ZERO,
             first_byte: None,
+            first_held: None,
             measures_overhead: false,
             upstream_wait: UpstreamWait::default(),
         }
@@ -87,6 +90,17 @@ impl CallClock {
     /// Marks the first byte of the answer's body; later calls change nothing.
     pub(crate) fn mark_first_byte(&mut self, now: Instant) {
         self.first_byte.get_or_insert_with(|| now - self.started);
+    }
+
+    /// Marks the first part of an answer that is held; later calls change nothing.
+    pub(crate) fn mark_first_held(&mut self) {
+        self.first_held
+            .get_or_insert_with(|| self.started.elapsed());
+    }
+
+    /// From the start to the first byte of the answer's body; of an answer that is held, to its arrival.
+    pub(crate) fn first_byte(&self) -> Option<Duration> {
+        self.first_byte.or(self.first_held)
     }
 
     pub(crate) fn upstream_wait(&self) -> UpstreamWait {

@@ -19,7 +19,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(upstream: UpstreamResponse, registration: Registration) -> Self {
+    pub(super) fn new(upstream: UpstreamResponse, mut registration: Registration) -> Self {
+        registration.set_server(upstream.server());
+        registration.set_status(upstream.status());
         Self {
             upstream,
             registration,

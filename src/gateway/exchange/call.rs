@@ -51,7 +51,12 @@ impl UpstreamResponse {
         self.server.timeout()
     }
 
-    fn status(&self) -> u16 {
+    /// The model server that answers.
+    pub(super) fn server(&self) -> &Arc<ModelServer> {
+        &self.server
+    }
+
+    pub(super) fn status(&self) -> u16 {
         self.head().map_or(0, |head| head.status.as_u16())
     }
 

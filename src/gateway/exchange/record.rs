@@ -10,16 +10,18 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::{self, Extensions};
 use crate::gateway::state::Snapshot;
+use crate::gateway::upstream::ModelServer;
 use crate::observe::VerdictType;
 use crate::spool::Receipt;
 use crate::spool::{Lease, Spool};
-use monitor_model::{ApplicationId, ErrorType, ExchangeId, Stage, model_name};
+use monitor_model::{ApplicationId, CallFacts, ErrorType, ExchangeId, Stage, model_name};
 use monitor_wire::json::{CallTexts, Prompt, Request};
 use monitor_wire::sse::Usage;
 use pingora_core::protocols::http::ServerSession;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// How long a call waits for a failing disk.
@@ -40,12 +42,44 @@ struct Open {
     files: Option<Arc<FileList>>,
     /// The model that the request asks for.
     model: Option<String>,
+    /// When the call began.
+    begun: Instant,
+    /// The model server that answers.
+    server: Option<Arc<ModelServer>>,
+    /// The status of its answer.
+    status: Option<u16>,
+    /// From the beginning to the first byte of the answer.
+    first_byte: Option<Duration>,
+    /// The address of the client, if it is recorded.
+    client: Option<IpAddr>,
 }
 
 impl Open {
     fn with_spool(&self) -> Option<(&Self, &Spool)> {
         Some((self, self.spool.as_ref()?))
     }
+
+    /// What is known of the call when its record is made.
+    fn facts(&self, stage: Stage) -> Option<CallFacts> {
+        let client = CallFacts {
+            client_address: self.client,
+            ..CallFacts::default()
+        };
+        match stage {
+            Stage::PreCall => self.client.map(|_| client),
+            Stage::PostCall => Some(CallFacts {
+                provider: self.server.as_ref().map(|server| server.provider()),
+                status: self.status,
+                latency_ms: Some(millis(self.begun.elapsed())),
+                first_byte_ms: self.first_byte.map(millis),
+                ..client
+            }),
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Registration {
@@ -92,6 +126,13 @@ impl Registration {
             calls: CallTexts::Whole,
             files: attachments::list(head, &ctx.request_id),
             model: request.and_then(asked_model),
+            begun: ctx.clock.started(),
+            server: None,
+            status: None,
+            first_byte: None,
+            client: ctx
+                .client
+                .filter(|_| snapshot.settings.monitor.record_client_address),
         }))
     }
 
@@ -146,6 +187,27 @@ impl Registration {
     pub(super) fn set_stored_response(&mut self) {
         if let Some(open) = &mut self.0 {
             open.is_stored_response = true;
+        }
+    }
+
+    /// Notes the model server that answers.
+    pub(super) fn set_server(&mut self, server: &Arc<ModelServer>) {
+        if let Some(open) = &mut self.0 {
+            open.server = Some(server.clone());
+        }
+    }
+
+    /// Notes the status of the answer.
+    pub(super) fn set_status(&mut self, status: u16) {
+        if let Some(open) = &mut self.0 {
+            open.status = Some(status).filter(|status| *status >= 100);
+        }
+    }
+
+    /// Notes how long the first byte of the answer took.
+    pub(super) fn set_first_byte(&mut self, after: Option<Duration>) {
+        if let Some(open) = &mut self.0 {
+            open.first_byte = after;
         }
     }
 
@@ -233,6 +295,7 @@ impl Registration {
             model,
             usage: captured.usage.map(Usage::tokens).unwrap_or_default(),
             is_stored_response: open.is_stored_response && stage == Stage::PostCall,
+            call: open.facts(stage),
             chain: None,
         })
     }
@@ -261,6 +324,11 @@ impl Registration {
 
     fn post(&self, stage: Stage, captured: Captured, failure: Option<CallFailure>) {
         if let Some(mut record) = self.record(stage, captured) {
+            if let (Some(call), Some(failure)) = (&mut record.call, &failure) {
+                // A failure before the answer has a status of its own; a client that has left got none.
+                let own = Some(failure.code).filter(|code| *code >= 100);
+                call.status = call.status.or(own);
+            }
             record.failure = failure;
             self.push(record);
         }

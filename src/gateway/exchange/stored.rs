@@ -65,6 +65,7 @@ impl RecordedAnswer for StoredAnswer {
             limit: self.snapshot.settings.limits.recorded_bytes,
         };
         let reservation = MemoryReservation::new(&self.snapshot.memory, self.holder);
+        self.registration.set_status(head.status.as_u16());
         self.capture = Mutex::new(Capture::new(head, wanted, reservation));
     }
 

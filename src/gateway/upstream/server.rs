@@ -58,6 +58,14 @@ impl ModelServer {
         &self.name
     }
 
+    /// How records name it: by its entry in `upstreams`, or by its address.
+    pub(crate) fn provider(&self) -> String {
+        match self.name.group.is_empty() {
+            true => self.name.address.clone(),
+            false => self.name.group.clone(),
+        }
+    }
+
     /// The longest wait for a response head, or between two parts of a body (GATEWAY_UPSTREAM_TIMEOUT).
     pub(crate) fn timeout(&self) -> Duration {
         self.resolver.timeout()

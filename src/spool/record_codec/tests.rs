@@ -34,6 +34,7 @@ fn every_record_comes_back_whole() {
             back.is_stored_response,
             sample_record(number).is_stored_response
         );
+        assert_eq!(back.call, sample_record(number).call);
     }
 }
 
@@ -91,7 +92,11 @@ fn a_truncated_field_behind_the_message_is_none() {
     let with_usage = bytes(&record);
     record.usage = CallTokens::default();
     record.model = sample_record(16_383).model;
-    for whole in [with_tools, with_usage, bytes(&record)] {
+    let with_model = bytes(&record);
+    record.model = None;
+    record.call = sample_record(16_383).call;
+    assert!(record.call.is_some());
+    for whole in [with_tools, with_usage, with_model, bytes(&record)] {
         assert!(decode(&whole).is_some());
         for length in plain + 1..whole.len() {
             assert!(decode(&whole[..length]).is_none(), "{length}");

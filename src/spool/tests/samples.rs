@@ -3,8 +3,10 @@
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::observe::VerdictType;
 use monitor_model::{
-    CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart, ToolParts,
+    CallFacts, CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart,
+    ToolParts,
 };
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -51,6 +53,13 @@ pub(in crate::spool) fn sample_record(number: u64) -> Record {
             _ => CallTokens::default(),
         },
         is_stored_response: number >> 14 & 1 == 1,
+        call: (number >> 12 & 3 == 3).then(|| CallFacts {
+            provider: some(0, "сервер"),
+            status: (number % 3 == 0).then_some(200),
+            latency_ms: Some(number),
+            first_byte_ms: (number % 3 == 1).then_some(7),
+            client_address: (number % 5 == 0).then_some(Ipv6Addr::LOCALHOST.into()),
+        }),
         chain: (number >> 9 & 1 == 1).then(|| Chain {
             gateway: Uuid::from_u128(9),
             sequence: number,

@@ -261,7 +261,7 @@ fn splitting(stream: &str) -> Upstream {
 fn without_ids(mut record: Call) -> Value {
     let parameters = record.json["additional_parameters"].as_object_mut();
     let parameters = parameters.unwrap();
-    for own in ["request_id", "session_id", "chain"] {
+    for own in ["request_id", "session_id", "chain", "call"] {
         parameters.remove(own);
     }
     record.json

@@ -115,6 +115,8 @@ pub(crate) fn a_record(
         additional_parameters: Map::new(),
         chain: None,
         cost: None,
+        call: None,
+        token: None,
         answer: an_answer(text),
     }
 }

@@ -2,7 +2,7 @@
 //! messages in place of the parts of calls, but for those that an erasure of their user would not find there.
 
 use super::{arg, monitor};
-use monitor_model::{ApplicationId, CheckedPart, CheckedParts, Stage};
+use monitor_model::{ApplicationId, CallFacts, CheckedPart, CheckedParts, Stage};
 use monitor_store::{
     AttachTarget, Attached, Attachment, BlobStore, Erasure, Exchange, Findings, NewAttachment,
     NewRecord, PostgresStore, RecordFilter, RecordRemoval as _, RecordStore as _, Scanned,
@@ -46,11 +46,22 @@ fn record(application_id: ApplicationId, stage: Stage, tool: Option<&str>) -> Ne
         additional_parameters: serde_json::Map::new(),
         chain: None,
         cost: None,
+        call: Some(facts()),
+        token: Some(KEY_NAME.to_owned()),
         answer: answer(),
     }
 }
 
 const USER: &str = "анна";
+const KEY_NAME: &str = "ключ\0";
+
+fn facts() -> CallFacts {
+    CallFacts {
+        provider: Some("gpu-1".to_owned()),
+        status: Some(200),
+        ..CallFacts::default()
+    }
+}
 
 /// A result of a tool beside a prompt.
 fn parts() -> CheckedParts {
@@ -160,6 +171,10 @@ async fn check(store: &dyn Store, application: ApplicationId) {
         (Stage::PostCall, "2"),
     ];
     assert_eq!(found, expected);
+    for part in &calls {
+        assert_eq!(part.summary.call, Some(facts()));
+        assert_eq!(part.summary.token.as_deref(), Some(KEY_NAME));
+    }
     let found = with_parts(store).await;
     assert_eq!((found.len(), &found[0].tool_parts), (1, &parts()));
     let repeated = record(application, Stage::PreCall, Some("1"));

@@ -268,6 +268,8 @@ pub(crate) fn a_record(place: usize, exchange: i64) -> NewRecord {
         additional_parameters: parameters(place),
         chain: None,
         cost: Some(a_cost(place)),
+        call: None,
+        token: None,
         answer,
     }
 }

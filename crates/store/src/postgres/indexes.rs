@@ -25,7 +25,7 @@ struct RecordIndex {
     covers: &'static str,
 }
 
-const INDEXES: [RecordIndex; 3] = [
+const INDEXES: [RecordIndex; 5] = [
     RecordIndex {
         since: 15,
         suffix: "of_tools",
@@ -40,6 +40,17 @@ const INDEXES: [RecordIndex; 3] = [
         since: 22,
         suffix: "unchecked",
         covers: "(seq, application_id, stage) WHERE unchecked",
+    },
+    // Names may be longer than an index takes.
+    RecordIndex {
+        since: 25,
+        suffix: "by_model",
+        covers: "(hashtextextended(model, 0), seq) WHERE model IS NOT NULL",
+    },
+    RecordIndex {
+        since: 25,
+        suffix: "by_token",
+        covers: "(hashtextextended(token_name, 0), seq) WHERE token_name IS NOT NULL",
     },
 ];
 

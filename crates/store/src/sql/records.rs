@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use crate::costs::{CallCost, SumNames, Usage};
 use crate::error::StoreError;
+use crate::exchanges::RecordLine;
 use crate::record_filter::ToolFilter;
 use crate::records::{NewRecord, RecordSummary, StoredRecord, ToolCall};
 use crate::sessions::SessionSummary;
@@ -29,6 +30,7 @@ pub(crate) struct EncodedRecord {
     /// The same as JSON.
     pub(crate) part_keys_json: Option<String>,
     pub(crate) usage: Option<String>,
+    pub(crate) call: Option<String>,
 }
 
 impl EncodedRecord {
@@ -49,6 +51,7 @@ impl EncodedRecord {
             part_keys_json: keys_json(&part_keys)?,
             part_keys,
             usage: record.cost.as_ref().map(usage_column).transpose()?,
+            call: record.call.as_ref().map(json).transpose()?,
             cleaned_text,
             record,
         })
@@ -68,6 +71,8 @@ impl EncodedRecord {
             self.part_keys_json.as_deref(),
             self.usage.as_deref(),
             self.model(),
+            self.call.as_deref(),
+            self.record.token.as_deref(),
         ];
         let optional = optional.into_iter().flatten();
         always.into_iter().chain(optional).map(str::len).sum()
@@ -150,6 +155,8 @@ pub(crate) fn summary(row: &impl Columns) -> Result<RecordSummary, StoreError> {
         blocked: row.flag("blocked")?,
         unchecked: row.flag("unchecked")?,
         cost: call_cost(row)?,
+        call: row.optional_raw("call_facts")?.map(from_json).transpose()?,
+        token: row.optional_text("token_name")?,
         total_us: row.count("total_us")?,
         bytes: row.count("bytes")?,
     })
@@ -211,6 +218,23 @@ pub(crate) fn stored(
         inline_rules: inline_rules.map(from_json).transpose()?,
         tool_parts: tool_parts.map(from_json).transpose()?.unwrap_or_default(),
         answer: answer(body)?,
+    })
+}
+
+/// A line of a list, from its summary and what is read of its texts.
+pub(crate) fn line(summary: RecordSummary, text: &impl Columns) -> Result<RecordLine, StoreError> {
+    #[derive(Deserialize)]
+    struct Errors {
+        #[serde(default)]
+        errors: Vec<String>,
+    }
+    let Errors { errors } = from_json(text.raw("answer")?)?;
+    Ok(RecordLine {
+        summary,
+        beginning: text.optional_text("beginning")?,
+        finds: text.optional_raw("finds")?.map(from_json).transpose()?,
+        has_original: text.flag("has_original")?,
+        errors,
     })
 }
 

@@ -151,6 +151,7 @@ impl EncodedRecord {
             part_keys: self.part_keys.clone(),
             part_keys_json: self.part_keys_json.clone(),
             usage: self.usage.clone(),
+            call: self.call.clone(),
         }))
     }
 }

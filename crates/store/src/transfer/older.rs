@@ -2,7 +2,9 @@
 //! calls are not here: `NamelessCalls`.
 
 use super::row::{Row, Value};
-use super::table::{COST, COSTS_SCHEMA, PARTS, PARTS_SCHEMA, Table, UNCHECKED, UNCHECKED_SCHEMA};
+use super::table::{
+    CALL, CALLS_SCHEMA, COST, COSTS_SCHEMA, PARTS, PARTS_SCHEMA, Table, UNCHECKED, UNCHECKED_SCHEMA,
+};
 use serde_json::{Map, Value as Json};
 
 /// The schema of version 4.1.0, the last one before policies knew `user_turn` and warnings had codes.
@@ -47,6 +49,9 @@ fn fit_account(row: &mut Row) {
 
 fn fit_records(rows: &mut [Row], schema: i64) {
     for row in rows {
+        if schema < CALLS_SCHEMA {
+            clear(row, &CALL);
+        }
         if schema < UNCHECKED_SCHEMA {
             clear(row, &[UNCHECKED]);
         }
@@ -202,7 +207,7 @@ mod tests {
     fn records_lose_what_an_older_schema_has_no_columns_for() {
         let line = json!({
             "part_keys": "[]", "tool_parts": "{}", "model": "m", "usage": "{}", "priced": "priced",
-            "cost": 7, "currency": "EUR", "unchecked": true,
+            "cost": 7, "currency": "EUR", "unchecked": true, "call_facts": "{}", "token_name": "t",
         });
         for (schema, has_parts, has_costs) in
             [(16, false, false), (17, true, false), (18, true, true)]
@@ -213,6 +218,13 @@ mod tests {
             assert!(PARTS.iter().all(|column| is_there(column) == has_parts));
             assert!(COST.iter().all(|column| is_there(column) == has_costs));
             assert!(!rows[0].flag(UNCHECKED));
+            assert!(CALL.iter().all(|column| !is_there(column)));
+        }
+        for (schema, has_calls) in [(24, false), (25, true)] {
+            let mut rows = [Row::from_line(Table::Records, &line.to_string()).unwrap()];
+            fit(Table::Records, &mut rows, schema);
+            let is_there = |column: &str| !matches!(rows[0].value(column), Value::Null);
+            assert!(CALL.iter().all(|column| is_there(column) == has_calls));
         }
     }
 

@@ -65,6 +65,9 @@ pub(crate) const BUDGETS_SCHEMA: i64 = 19;
 /// The schema of both engines that introduced [`UNCHECKED`].
 pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
 
+/// The schema of both engines that introduced [`CALL`].
+pub(crate) const CALLS_SCHEMA: i64 = 25;
+
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
 
@@ -72,6 +75,8 @@ pub(crate) const UNCHECKED: &str = "unchecked";
 pub(crate) const TOOL: [&str; 2] = ["tool_name", "tool_call_id"];
 /// The columns of records that only answers of models have: schemas before [`COSTS_SCHEMA`] lack them.
 pub(crate) const COST: [&str; 5] = ["model", "usage", "priced", "cost", "currency"];
+/// The columns of records that tell of their calls: schemas before [`CALLS_SCHEMA`] lack them.
+pub(crate) const CALL: [&str; 2] = ["call_facts", "token_name"];
 /// The columns that only records with parts have, one of each table: schemas before [`PARTS_SCHEMA`] lack them.
 pub(crate) const PARTS: [&str; 2] = ["part_keys", "tool_parts"];
 /// The columns of a record that engines keep apart from the others, without those of [`PARTS`].
@@ -323,7 +328,7 @@ const RECORDS: &[Column] = columns! {
     Id: "chain_gateway"; Number: "chain_sequence"; Text: "message" "cleaned_text";
     Word: "entities" "additional_parameters" "answer" "inline_rules"; Text: "tool_name" "tool_call_id";
     Word: "part_keys" "tool_parts"; Text: "model"; Word: "usage" "priced"; Number: "cost"; Word: "currency";
-    Flag: "unchecked";
+    Flag: "unchecked"; Word: "call_facts"; Text: "token_name";
 };
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ pub(crate) const HEADER: &str = "seq,request_id,record,application_id,exchange_i
      tokens,usage_severity,types,cleaned_text,message,tool_name,tool_call_id,\
      tool_calls,tool_results,\
      model,prompt_tokens,cached_tokens,cache_write_tokens,completion_tokens,reasoning_tokens,\
-     cost,currency,priced,unchecked\r\n";
+     cost,currency,priced,unchecked,\
+     provider,http_status,latency_ms,first_byte_ms,client_address,token\r\n";
 
 /// Appends the line of a record.
 pub(crate) fn line(record: &StoredRecord, out: &mut String) {
@@ -29,7 +30,7 @@ pub(crate) fn line(record: &StoredRecord, out: &mut String) {
 }
 
 /// The cells, in the order of the header.
-fn cells(record: &StoredRecord) -> [Cow<'_, str>; 35] {
+fn cells(record: &StoredRecord) -> [Cow<'_, str>; 41] {
     let (summary, tool) = (&record.summary, record.summary.tool.as_ref());
     let created = Timestamp::from_millisecond(summary.created_at_ms);
     let created = created.map_or_else(|_| String::new(), |time| time.to_string());
@@ -38,6 +39,8 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 35] {
     let cost = summary.cost.as_ref();
     let tokens = cost.map(|cost| cost.usage.tokens.to_array());
     let [prompt, cached, written, completion, reasoning, _] = tokens.unwrap_or_default();
+    let call = summary.call.as_ref();
+    let address = call.and_then(|call| call.client_address);
     let number = |tokens: Option<u64>| -> Cow<'static, str> {
         tokens.map_or_else(String::new, |it| it.to_string()).into()
     };
@@ -87,6 +90,16 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 35] {
             .map_or("", Priced::as_str)
             .into(),
         word(summary.unchecked),
+        call.and_then(|call| call.provider.as_deref())
+            .unwrap_or_default()
+            .into(),
+        number(call.and_then(|call| call.status).map(u64::from)),
+        number(call.and_then(|call| call.latency_ms)),
+        number(call.and_then(|call| call.first_byte_ms)),
+        address
+            .map_or_else(String::new, |address| address.to_string())
+            .into(),
+        summary.token.as_deref().unwrap_or_default().into(),
     ]
 }
 

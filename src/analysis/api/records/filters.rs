@@ -66,9 +66,12 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
         to_ms: query.typed("to", TIME, time)?,
         verdict: query.typed("verdict", VERDICT, verdict)?,
         kind: text(query, "type")?,
+        model: text(query, "model")?,
+        token: text(query, "token")?,
         tools: tools(query)?,
         text: text(query, "text")?,
         before: query.typed("before", INTEGER, |text| text.parse().ok())?,
+        after: None,
         limit: 0,
     };
     match (filter.from_ms, filter.to_ms) {

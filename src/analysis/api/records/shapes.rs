@@ -61,6 +61,19 @@ pub(crate) struct Item<'a> {
     /// because the model had no price or nobody counted the tokens. Null if the record is not the answer of a model, or
     /// repeats a stored one: it is in no sum.
     priced: Option<Priced>,
+    /// The model server that answered: its name among the gateway's `upstreams`, or its address. Null, as the four
+    /// fields behind it, where the record's sender did not tell it (`additional_parameters.call`).
+    provider: Option<&'a str>,
+    /// The HTTP status of the answer.
+    http_status: Option<u16>,
+    /// Milliseconds from the head of the request to the end of the answer.
+    latency_ms: Option<u64>,
+    /// Milliseconds from the head of the request to the first byte of the answer.
+    first_byte_ms: Option<u64>,
+    /// The address of the client, if the gateway records it.
+    client_address: Option<String>,
+    /// The name that the access key of the record's sender had then; null for records from before this field.
+    token: Option<&'a str>,
     /// Microseconds of analysis.
     total_us: u64,
 }
@@ -158,7 +171,7 @@ impl<'a> Whole<'a> {
 
 impl<'a> From<&'a RecordSummary> for Item<'a> {
     fn from(record: &'a RecordSummary) -> Self {
-        let cost = record.cost.as_ref();
+        let (cost, call) = (record.cost.as_ref(), record.call.as_ref());
         Self {
             seq: record.seq,
             request_id: record.id,
@@ -192,6 +205,14 @@ impl<'a> From<&'a RecordSummary> for Item<'a> {
             cost: cost.and_then(|cost| cost.amount),
             currency: cost.and_then(|cost| cost.currency.as_deref()),
             priced: cost.and_then(|cost| cost.priced),
+            provider: call.and_then(|call| call.provider.as_deref()),
+            http_status: call.and_then(|call| call.status),
+            latency_ms: call.and_then(|call| call.latency_ms),
+            first_byte_ms: call.and_then(|call| call.first_byte_ms),
+            client_address: call
+                .and_then(|call| call.client_address)
+                .map(|address| address.to_string()),
+            token: record.token.as_deref(),
             total_us: record.total_us,
         }
     }

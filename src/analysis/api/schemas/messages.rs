@@ -83,6 +83,11 @@ struct AdditionalParameters {
     /// `cached_tokens` and `cache_write_tokens`), `completion_tokens` (of them `reasoning_tokens`) and `total_tokens`;
     /// numbers up to 1,000,000,000 are read.
     usage: Option<Value>,
+    /// What is known of the call: an object with `provider` (the model server, in letters, digits and `._-:[]`),
+    /// `status` (of HTTP), `latency_ms` and `first_byte_ms` (from the head of the request to the end and to the first
+    /// byte of the answer) and `client_address`. What is not valid is ignored with a warning; anything else than an
+    /// object is stored unchanged.
+    call: Option<Value>,
     /// Of an answer: true if it is a stored one that was read again. Its record keeps `usage` and has no
     /// cost, and no sum counts it.
     stored_response: Option<Value>,

@@ -39,6 +39,12 @@ pub(crate) struct RecordFilters {
     /// Only records in which this type was found, such as EMAILS.
     #[param(max_length = 1000)]
     r#type: Option<String>,
+    /// Only answers of this model.
+    #[param(max_length = 1000)]
+    model: Option<String>,
+    /// Only records that an access key of this name sent.
+    #[param(max_length = 1000)]
+    token: Option<String>,
     /// Only records with calls or results of this tool.
     #[param(max_length = 1000)]
     tool: Option<String>,

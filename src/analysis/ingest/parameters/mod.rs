@@ -6,8 +6,9 @@ use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use bounds::{check, shorten_ids};
 use monitor_model::{
-    CHAIN_PARAMETER, CallTokens, Chain, Identity, MODEL_PARAMETER, MOST_PART_BREAKS, PART_BREAKS,
-    STORED_RESPONSE_PARAMETER, Stage, TOOL_CALLS, TOOL_RESULTS, ToolParts, model_name,
+    CALL_PARAMETER, CHAIN_PARAMETER, CallFacts, CallTokens, Chain, Identity, MODEL_PARAMETER,
+    MOST_PART_BREAKS, PART_BREAKS, STORED_RESPONSE_PARAMETER, Stage, TOOL_CALLS, TOOL_RESULTS,
+    ToolParts, Warning, WarningCode, model_name,
 };
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
@@ -28,6 +29,10 @@ pub(super) struct Parameters {
     pub(super) usage: CallTokens,
     /// The answer is a stored one that was read again.
     pub(super) is_stored_response: bool,
+    /// What is known of the call.
+    pub(super) call: Option<CallFacts>,
+    /// About facts of the call that are not understood.
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Parameters {
@@ -52,6 +57,7 @@ impl Parameters {
     fn read(given: &Map<String, Value>) -> Result<Self, ApiError> {
         // Other callers may use the key for something else: only a string names an exchange.
         let exchange_id = given.get("request_id").and_then(Value::as_str);
+        let (call, odd) = CallFacts::read(given);
         Ok(Self {
             user_id: text(given, "user_id", "additional_parameters.user_id")?,
             session_id: text(given, "session_id", "additional_parameters.session_id")?,
@@ -62,8 +68,16 @@ impl Parameters {
             model: model(given),
             usage: CallTokens::read(given),
             is_stored_response: given.get(STORED_RESPONSE_PARAMETER) == Some(&Value::Bool(true)),
+            call,
+            warnings: odd.into_iter().map(ignored_fact).collect(),
         })
     }
+}
+
+fn ignored_fact(name: &str) -> Warning {
+    let message =
+        format!("additional_parameters.{CALL_PARAMETER}.{name} is not valid and was ignored");
+    Warning::new(WarningCode::Other, message)
 }
 
 /// Other callers may use the key for something else: only a string names a model.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use monitor_model::ApplicationId;
-use monitor_store::{Exchange, ExchangeStore, RecordSummary, StoreError, StoredRecord};
+use monitor_store::{Exchange, ExchangeStore, RecordLine, RecordSummary, StoreError, StoredRecord};
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,6 +41,10 @@ impl ExchangeStore for WithoutPrompts {
             LookUp::Fails => Err(StoreError::Closed),
             LookUp::NeverEnds => pending().await,
         }
+    }
+
+    async fn lines(&self, _: &[RecordSummary]) -> Result<Vec<RecordLine>, StoreError> {
+        Err(StoreError::Closed)
     }
 
     async fn tool_calls(

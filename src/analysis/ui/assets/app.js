@@ -257,6 +257,8 @@
         row.classList.add('fresh');
         after = Math.max(after, Number(row.dataset.seq));
       }
+      const newer = new Set(rows.map((row) => row.dataset.exchange));
+      for (const row of [...body.rows]) if (newer.has(row.dataset.exchange)) row.remove();
       body.prepend(...rows);
       while (body.rows.length > MOST_ROWS) body.lastElementChild.remove();
       document.querySelector('#records').hidden = body.rows.length === 0;

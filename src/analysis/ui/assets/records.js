@@ -35,7 +35,9 @@
     const take = (part) => {
       const next = part.querySelector('[data-seek]');
       place.dataset.seek = next.dataset.seek;
-      body.append(...part.querySelectorAll('#records tbody tr'));
+      const shown = new Set([...body.rows].map((row) => row.dataset.exchange));
+      const rows = [...part.querySelectorAll('#records tbody tr')];
+      body.append(...rows.filter((row) => !shown.has(row.dataset.exchange)));
       document.querySelector('#records').hidden = body.rows.length === 0;
       const nothing = document.querySelector('#nothing');
       nothing.textContent = part.querySelector('#nothing').textContent;

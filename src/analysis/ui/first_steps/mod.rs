@@ -16,6 +16,7 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths::address;
 use crate::analysis::ui::records::rows;
 use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::list_query::ListQuery;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
@@ -290,6 +291,13 @@ async fn live(
         .admin
         .application_names(&visit.caller, std::iter::once(id))
         .await?;
+    let filter = RecordFilter {
+        application_id: Some(id),
+        ..RecordFilter::default()
+    };
+    let records = &services.records;
+    let shown = records.rows(&visit.caller, &filter, &page.records).await?;
+    let shown = rows::rows(view, &shown, &names, &ListQuery::default());
     let id = id.to_string();
     let tail = address("/ui/records/live", &[("application_id", &id)]);
     let is_empty = page.records.is_empty();
@@ -298,7 +306,7 @@ async fn live(
         div.arrivals aria-live="polite" {
             div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
             div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) {
-                (rows::columns(view).of(rows::rows(view, &page.records, &names)))
+                (rows::columns(view).of(shown))
             }
         }
     })

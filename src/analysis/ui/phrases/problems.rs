@@ -172,6 +172,7 @@ static TABLE: &[(&str, &str)] = &[
     ("{}: ignored, custom policies are for user messages only",
      "{}: не учтено, свои политики только для сообщений пользователя"),
     ("{}: not known, ignored", "{}: неизвестное поле, не учтено"),
+    ("{} is not valid and was ignored", "{}: неверное значение, не учтено"),
 
     // Accounts and passwords
     ("is too short; allowed: {} to {} characters", "слишком короткий; допустимо от {} до {} символов"),

@@ -2,13 +2,14 @@
 
 phrases! {
     records: "Records", "Записи";
-    records_hint: "All checked prompts, answers and tool calls, newest first. Times are in UTC.",
-        "Все проверенные запросы, ответы и вызовы инструментов, сначала новые. Время: UTC.";
+    records_hint: "All checked exchanges and tool calls, newest first. Times are in UTC.",
+        "Все проверенные обмены и вызовы инструментов, сначала новые. Время: UTC.";
     time: "Time", "Время";
     kind: "Kind", "Вид";
     application: "Application", "Приложение";
     user: "User", "Пользователь";
     session: "Session", "Сессия";
+    said: "What was said", "Что сказано";
     verdict: "Verdict", "Вердикт";
     removed_application: "deleted", "удалено";
 
@@ -133,6 +134,17 @@ phrases! {
     rules_inline: "sent with the request", "переданы с запросом";
     exchange: "Exchange", "Обмен";
     record_id: "Record", "Запись";
+    newer_record: "Newer", "Новее";
+    older_record: "Older", "Старее";
+    no_answer: "No answer recorded.", "Ответ не записан.";
+    got_phrase: "The client got the prepared phrase", "Клиент получил заготовленную фразу";
+    phrase_unknown: "The policy of that time is not known any more.", "Политика того времени уже не известна.";
+    provider: "Provider", "Провайдер";
+    http_status: "HTTP status", "Статус HTTP";
+    latency: "Latency", "Время ответа";
+    first_byte: "Time to first byte", "Время до первого байта";
+    access_key: "Access key", "Ключ доступа";
+    client_address: "Client address", "Адрес клиента";
     usage: "Usage", "Объём";
     timings: "Time taken", "Время обработки";
     timing_total: "whole analysis", "весь анализ";

@@ -21,8 +21,9 @@ use crate::analysis::ui::request::visit::Visit;
 use axum::extract::State;
 use axum::response::Html;
 use maud::{Markup, html};
-use monitor_model::Stage;
+use monitor_model::{RecordId, Stage};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Where the page is sent to that has its originals.
@@ -118,26 +119,23 @@ fn originals(visit: &Visit, query: &ListQuery, page: &CleanedPage, is_revealed: 
     }
 }
 
-/// Newest first; an answer that was received before its prompt comes behind it all the same.
+/// Newest first, the records of an exchange together: its prompt is the oldest of them, also where it was received
+/// behind its answer, and its place is that of the first record.
 fn put_in_order(records: &mut Vec<CleanedRecord>) {
-    records.sort_by_key(|cleaned| Reverse(cleaned.record.summary.created_at_ms));
-    let mut at = 0;
-    while at < records.len() {
-        let prompt = &records[at].record.summary;
-        let is_prompt = prompt.stage == Stage::PreCall && prompt.tool.is_none();
-        let is_answer = |cleaned: &CleanedRecord| {
-            let summary = &cleaned.record.summary;
-            summary.stage == Stage::PostCall && summary.exchange_id == prompt.exchange_id
+    records.reverse();
+    records.sort_by_key(|cleaned| cleaned.record.summary.created_at_ms);
+    let mut exchanges: HashMap<String, usize> = HashMap::new();
+    let places = records.iter().enumerate().map(|(at, cleaned)| {
+        let summary = &cleaned.record.summary;
+        let is_prompt = summary.stage == Stage::PreCall && summary.tool.is_none();
+        let first = match &summary.exchange_id {
+            Some(exchange) => *exchanges.entry(exchange.clone()).or_insert(at),
+            None => at,
         };
-        let has_exchange = prompt.exchange_id.is_some();
-        match records[at + 1..].iter().rposition(is_answer) {
-            Some(older) if is_prompt && has_exchange => {
-                let prompt = records.remove(at);
-                records.insert(at + 1 + older, prompt);
-            }
-            _ => at += 1,
-        }
-    }
+        (summary.id, (first, !is_prompt, at))
+    });
+    let places: HashMap<RecordId, (usize, bool, usize)> = places.collect();
+    records.sort_by_key(|cleaned| Reverse(places.get(&cleaned.record.summary.id).copied()));
 }
 
 fn messages(view: &View, query: &ListQuery, page: &CleanedPage) -> Markup {
@@ -186,6 +184,7 @@ fn message<'r>(view: &View, cleaned: &'r CleanedRecord, shown: &mut Shown<'r>) -
             @else if record.tool_parts.is_empty() { p.dim { (no_text(r, cleaned)) } }
             (parts)
             div.badges { (rows::verdict(r, summary)) }
+            @if is_prompt && summary.blocked { p.dim { (r.got_phrase) "." } }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{bounded_text, rows};
 use crate::analysis::access::Scope;
-use crate::analysis::records::{Attachment, CallCost, Scanned, StoredRecord};
+use crate::analysis::records::{Attachment, CallCost, RecordSummary, Scanned, StoredRecord};
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
@@ -11,7 +11,7 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
-use monitor_model::{MODEL_PARAMETER, USAGE_PARAMETER};
+use monitor_model::{CALL_PARAMETER, CallFacts, MODEL_PARAMETER, Stage, USAGE_PARAMETER};
 use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.
@@ -66,9 +66,17 @@ pub(super) fn failure(view: &View, record: &StoredRecord) -> Markup {
     }
 }
 
-/// Identifiers, rules and times.
-pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
+/// Identifiers, rules and times; of the call what the record or the other message of its exchange has.
+pub(super) fn card(visit: &Visit, record: &StoredRecord, other: Option<&RecordSummary>) -> Markup {
     let (t, r, summary) = (visit.view.t, visit.view.r(), &record.summary);
+    let cost = summary
+        .cost
+        .as_ref()
+        .or(other.and_then(|other| other.cost.as_ref()));
+    let facts = match (&summary.call, other) {
+        (Some(own), _) if summary.stage == Stage::PostCall => Some(own),
+        (own, other) => other.and_then(|other| other.call.as_ref()).or(own.as_ref()),
+    };
     let times = record.answer.timings;
     let times = [
         (r.timing_total, times.total_us),
@@ -82,7 +90,9 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (r.rules) } dd { (rules(visit, record)) }
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
                 dt { (r.timings) } dd { @for (name, us) in times { div { (visit.view.u().in_milliseconds(us)) " " span.dim { (name) } } } }
-                @if let Some(cost) = &summary.cost { (call(visit, cost)) }
+                @if let Some(cost) = cost { (call(visit, cost)) }
+                @if let Some(facts) = facts { (of_call(visit, facts)) }
+                @if let Some(token) = &summary.token { dt { (r.access_key) } dd { a.plain href=(paths::address("/ui/records", &[("token", token.as_str())])) { (bounded_text::name(token)) } } }
                 dt { (r.record_id) } dd { code { (summary.id) } }
                 @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (bounded_text::name(exchange)) } } }
                 @if let Some(tool) = &summary.tool {
@@ -108,13 +118,30 @@ fn call(visit: &Visit, cost: &CallCost) -> Markup {
     ];
     let tokens = tokens.map(|(name, tokens)| tokens.map(|tokens| (name, tokens)));
     html! {
-        @if let Some(model) = &cost.model { dt { (r.model) } dd { code { (bounded_text::name(model)) } } }
+        @if let Some(model) = &cost.model { dt { (r.model) } dd { a.plain href=(paths::address("/ui/records", &[("model", model.as_str())])) { code { (bounded_text::name(model)) } } } }
         dt { (r.call_tokens) }
         dd {
             @for (name, tokens) in tokens.into_iter().flatten() { div { (tokens) " " span.dim { (name) } } }
             @if cost.usage.estimated { div.dim.small { (r.tokens_estimated) } }
         }
         dt { (r.cost) } dd { (rows::cost(r, cost)) }
+    }
+}
+
+/// Who answered a call, how, and how long that took.
+fn of_call(visit: &Visit, facts: &CallFacts) -> Markup {
+    let (r, u) = (visit.view.r(), visit.view.u());
+    let times = [
+        (r.first_byte, facts.first_byte_ms),
+        (r.latency, facts.latency_ms),
+    ];
+    let times =
+        times.map(|(name, ms)| ms.map(|ms| (name, u.in_milliseconds(ms.saturating_mul(1_000)))));
+    html! {
+        @if let Some(provider) = &facts.provider { dt { (r.provider) } dd { code { (bounded_text::name(provider)) } } }
+        @if let Some(status) = facts.status { dt { (r.http_status) } dd { code { (status) } } }
+        @for (name, time) in times.into_iter().flatten() { dt { (name) } dd { (time) } }
+        @if let Some(address) = facts.client_address { dt { (r.client_address) } dd { code { (address) } } }
     }
 }
 
@@ -190,7 +217,8 @@ pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
     let all = record.additional_parameters.iter();
     let is_elsewhere = |name: &str| {
         let of_call = record.summary.cost.is_some() && OF_CALL.contains(&name);
-        of_call || SHOWN_ELSEWHERE.contains(&name)
+        let of_facts = record.summary.call.is_some() && name == CALL_PARAMETER;
+        of_call || of_facts || SHOWN_ELSEWHERE.contains(&name)
     };
     let mut all = all.filter(|(name, _)| !is_elsewhere(name));
     let (mut shown, mut left, mut is_cut) = (Vec::new(), PARAMETERS, false);

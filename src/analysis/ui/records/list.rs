@@ -4,7 +4,6 @@
 use super::filters::{self, filter_bar, types};
 use super::rows;
 use crate::analysis::records::{RecordFilter, RecordPage};
-use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{content_or_refusal, head, number, time_exact};
 use crate::analysis::ui::layout::{self, Section};
@@ -70,20 +69,23 @@ async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<
         limit: 1,
         ..RecordFilter::default()
     };
-    let page = services.records.page(&visit.caller, filter).await?;
+    let records = &services.records;
+    let page = records.page(&visit.caller, filter.clone()).await?;
+    let rows = records.rows(&visit.caller, &filter, &page.records).await?;
     let unknown = match page.records.is_empty() && page.next_before.is_none() {
         true => unknown_type(services, visit, searched).await?,
         false => None,
     };
     let ids = page.records.iter().map(|record| record.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
+    let shown = rows::columns(view).of(rows::rows(view, &rows, &names, &query));
     Ok(html! {
         div.bar {
             (live(view, &query, &page))
             (exports(view, &query))
         }
         @if let Some(kind) = unknown { (types::unknown(view, &query, &kind)) }
-        (table(view, &page, &names))
+        (table(view, &page, shown, rows.is_empty()))
         @if query.has(&["text"]) { (search(view, &query, &page, enough)) }
         div #ways { (pager(view, &query, &page)) }
     })
@@ -133,16 +135,15 @@ fn exports(view: &View, query: &ListQuery) -> Markup {
     }
 }
 
-fn table(view: &View, page: &RecordPage, names: &Names) -> Markup {
+fn table(view: &View, page: &RecordPage, rows: Markup, is_empty: bool) -> Markup {
     let (t, r) = (view.t, view.r());
-    let is_empty = page.records.is_empty();
     let is_partial = is_empty && page.next_before.is_some();
     html! {
         div.empty #nothing hidden[!is_empty] {
             @if is_partial { (r.searched_in_part) } @else { (t.nothing_found) }
         }
         div.table #records hidden[is_empty] {
-            (rows::columns(view).of(rows::rows(view, &page.records, names)))
+            (rows)
         }
     }
 }

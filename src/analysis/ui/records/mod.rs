@@ -5,6 +5,7 @@ mod bounded_text;
 mod conversation;
 mod details;
 mod download;
+mod exchange;
 mod filters;
 mod list;
 mod live;

@@ -2,6 +2,7 @@
 //! masked until somebody who may read them asks for them: the answer to that form has them, and no other page.
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
+use super::exchange::{self, Beside};
 use super::{details, record_id, rows, tool_calls, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
@@ -15,12 +16,13 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
-use monitor_model::Entity;
+use monitor_model::{Entity, Stage};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -29,6 +31,14 @@ const SHOWN: TextLimit = TextLimit {
     bytes: 32 * 1024,
     marks: 250,
 };
+
+/// A record and how its page shows it.
+struct Shown<'r> {
+    record: StoredRecord,
+    original: Original<'r>,
+    /// The list that it was opened from.
+    query: ListQuery,
+}
 
 /// What a page shows of the original.
 #[derive(Clone, Copy)]
@@ -45,6 +55,7 @@ pub(super) async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
+    pairs: Pairs,
 ) -> Result<Html<String>, Failure> {
     visit.must_read()?;
     let found = services.records.record(&visit.caller, record_id(&id)?);
@@ -57,7 +68,12 @@ pub(super) async fn page(
         true => Original::Masked(masked.as_ref()),
         false => Original::NotKept,
     };
-    show(&services, &visit, record, original).await
+    let shown = Shown {
+        record,
+        original,
+        query: ListQuery::read(pairs),
+    };
+    show(&services, &visit, shown).await
 }
 
 /// The page with the original, which the audit log has an entry of. It is not kept by the browser, and its address
@@ -66,6 +82,7 @@ pub(super) async fn reveal(
     State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
+    pairs: Pairs,
     _: Form,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Read)?;
@@ -75,18 +92,24 @@ pub(super) async fn reveal(
         true => Original::Revealed,
         false => Original::NotKept,
     };
-    show(&services, &visit, record, original).await
+    let shown = Shown {
+        record,
+        original,
+        query: ListQuery::read(pairs),
+    };
+    show(&services, &visit, shown).await
 }
 
 async fn show(
     services: &Services,
     visit: &Visit,
-    mut record: StoredRecord,
-    original: Original<'_>,
+    mut shown: Shown<'_>,
 ) -> Result<Html<String>, Failure> {
+    let record = &mut shown.record;
     // What earlier versions stored is marked here only.
     record.summary.unchecked |=
         record.additional_parameters.get("unchecked") == Some(&Value::Bool(true));
+    let (record, query) = (&shown.record, &shown.query);
     let files = services
         .records
         .attachments(&visit.caller, record.summary.seq)
@@ -94,26 +117,34 @@ async fn show(
     let ids = std::iter::once(record.summary.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
     let view = &visit.view;
-    let title = rows::kind_name(view, &record.summary);
     let tools = services.records.tool_calls(&visit.caller, &record.summary);
     let tools = tools.await?;
+    let beside = Beside::of(services, visit, &record.summary, query).await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
+        (beside.ways(view))
         a.button href={ (address) "/json" } download { (view.r().save_json) }
-        a.button href="/ui/records" { (view.r().records) }
+        a.button href=(query.address("/ui/records")) { (view.r().records) }
     };
+    let is_prompt = record.summary.stage == Stage::PreCall;
+    let tools = tool_calls::card(view, &tools);
     let content = html! {
-        (head(title, subtitle(view, &record, &names), actions))
-        (details::failure(view, &record))
-        (texts(visit, &record, original))
-        (tool_parts::card(view, &record))
-        (tool_calls::card(view, &tools))
+        (head(rows::kind_name(view, &record.summary), subtitle(view, record, &names), actions))
+        (details::failure(view, record))
+        (beside.message(view, Stage::PreCall))
+        @if !is_prompt { (tools) }
+        (texts(visit, &shown))
+        (tool_parts::card(view, record))
+        @if is_prompt { (tools) }
+        (beside.message(view, Stage::PostCall))
+        (beside.outcome(view, &record.summary))
         div.halves {
-            div { (verdicts::card(view, &record)) (details::files(visit, &address, &files)) }
-            div { (details::card(visit, &record)) (details::parameters(view, &record)) }
+            div { (verdicts::card(view, record)) (details::files(visit, &address, &files)) }
+            div { (details::card(visit, record, beside.other.as_ref().map(|other| &other.record.summary))) (details::parameters(view, record)) }
         }
     };
-    Ok(layout::page(visit, Section::Records, title, content))
+    let title = exchange::title(view, &record.summary);
+    Ok(layout::page(visit, Section::Records, &title, content))
 }
 
 fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
@@ -133,8 +164,10 @@ fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
     }
 }
 
-fn texts(visit: &Visit, record: &StoredRecord, original: Original<'_>) -> Markup {
+fn texts(visit: &Visit, shown: &Shown<'_>) -> Markup {
     let (view, r) = (&visit.view, visit.view.r());
+    let (record, query) = (&shown.record, &shown.query);
+    let address = format!("/ui/records/{}", record.summary.id);
     let report = &record.answer.dataclean;
     let cleaned = report.cleaned_text.as_deref();
     html! {
@@ -142,14 +175,14 @@ fn texts(visit: &Visit, record: &StoredRecord, original: Original<'_>) -> Markup
             div.halves {
                 div {
                     h2 { (r.original) }
-                    @match original {
+                    @match shown.original {
                         Original::NotKept => p.dim { (r.original_not_kept) },
                         Original::Masked(masked) => {
-                            (way_to_original(visit, record))
+                            (way_to_original(visit, &query.address(&format!("{address}/original"))))
                             @if let Some(masked) = masked { (block(view, &masked.text, &masked.entities)) }
                         }
                         Original::Revealed => {
-                            (revealed(r, &format!("/ui/records/{}", record.summary.id)))
+                            (revealed(r, &query.address(&address)))
                             @if let Some(text) = &record.message { (block(view, text, &report.entities)) }
                         }
                     }
@@ -167,10 +200,9 @@ fn texts(visit: &Visit, record: &StoredRecord, original: Original<'_>) -> Markup
 }
 
 /// The button that shows the original, for those who may read it.
-fn way_to_original(visit: &Visit, record: &StoredRecord) -> Markup {
-    let address = format!("/ui/records/{}/original", record.summary.id);
+fn way_to_original(visit: &Visit, address: &str) -> Markup {
     html! {
-        @if visit.may(Scope::Read) { (reveal_form(visit, &address)) }
+        @if visit.may(Scope::Read) { (reveal_form(visit, address)) }
         @else { p.dim { (visit.view.r().original_not_yours) } }
     }
 }

@@ -1,12 +1,15 @@
-//! A record as a row of the list, the same on a page and in its live tail.
+//! An exchange as a row of the list, the same on a page and in its live tail.
 
-use super::bounded_text::{self, LinkStyle};
+use super::bounded_text::{self, LinkStyle, TextLimit};
+use crate::analysis::records::rows::{ListRow, RowMessage};
 use crate::analysis::records::{CallCost, RecordSummary};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::layout::components::{badge, time_exact};
+use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::request::list_query::ListQuery;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, Priced, Stage, Status};
@@ -19,7 +22,7 @@ pub(crate) fn columns(view: &View) -> Table<'static, 8> {
         look: "records",
         columns: [
             Column::Text(r.time),
-            Column::Text(r.kind),
+            Column::Text(r.said),
             Column::Text(r.verdict),
             Column::Text(r.application),
             Column::Text(r.user),
@@ -30,12 +33,27 @@ pub(crate) fn columns(view: &View) -> Table<'static, 8> {
     }
 }
 
-/// Rows, newest first.
-pub(crate) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
+/// How much of a message a row shows.
+const SHOWN: TextLimit = TextLimit {
+    bytes: 240,
+    marks: 8,
+};
+
+/// Rows of the list of a filter, newest first.
+pub(crate) fn rows(view: &View, rows: &[ListRow], names: &Names, query: &ListQuery) -> Markup {
     let table = columns(view);
-    html! { @for record in records {
-        tr role="row" data-record=(record.id) data-seq=(record.seq) { (table.cells(cells(view, record, names))) }
+    html! { @for row in rows {
+        @let first = row.messages.first().map_or(row.record.id, |first| first.summary.id);
+        tr role="row" data-record=(row.record.id) data-seq=(row.record.seq) data-exchange=(first) {
+            (table.cells(cells(view, row, names, &address(query, row))))
+        }
     } }
+}
+
+/// The page of a row, which knows the list that it is of.
+pub(super) fn address(query: &ListQuery, row: &ListRow) -> String {
+    let query = query.with("before", None).with("limit", None);
+    query.address(&format!("/ui/records/{}", row.record.id))
 }
 
 /// The switch of live updates at this address, which begin behind the newest of these records.
@@ -58,13 +76,13 @@ pub(super) fn way_on(view: &View) -> Markup {
     html! { a href=(paths::address("/ui/sign-in", &[("next", &view.here)])) { (view.t.go_on) } }
 }
 
-fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 8] {
-    let r = view.r();
+fn cells(view: &View, row: &ListRow, names: &Names, page: &str) -> [Markup; 8] {
+    let (r, record) = (view.r(), &whole(row));
     let of_user = |user: &str| paths::address("/ui/records", &[("user_id", user)]);
     let of_session = |session: &str| session_address(record.application_id, session);
     [
-        html! { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } },
-        kind(view, record),
+        html! { a href=(page) { (time_exact(record.created_at_ms)) } },
+        html! { (kinds(view, row)) (line(row, page)) },
         html! { div.badges { (verdict(r, record)) } },
         application(r, record.application_id, names),
         link(record.user_id.as_deref(), of_user),
@@ -72,6 +90,56 @@ fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 8] {
         html! { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } },
         cost_cell(r, record.cost.as_ref()),
     ]
+}
+
+/// What the messages of a row are together.
+fn whole(row: &ListRow) -> RecordSummary {
+    let mut whole = row.record.clone();
+    let others = row.messages.iter().map(|message| &message.summary);
+    for other in others.filter(|other| other.id != row.record.id) {
+        whole.blocked |= other.blocked;
+        whole.failed |= other.failed;
+        whole.incomplete |= other.incomplete;
+        whole.unchecked |= other.unchecked;
+        whole.flagged_guardrails |= other.flagged_guardrails;
+        whole.flagged_custom_policy |= other.flagged_custom_policy;
+        whole.token_count = whole.token_count.saturating_add(other.token_count);
+        whole.severity = whole.severity.or(other.severity);
+        whole.cost = whole.cost.or_else(|| other.cost.clone());
+        if whole.status == Status::Success {
+            whole.status = other.status;
+        }
+        for found in &other.types {
+            match whole.types.iter_mut().find(|own| own.kind == found.kind) {
+                Some(own) => own.count = own.count.saturating_add(found.count),
+                None => whole.types.push(found.clone()),
+            }
+        }
+    }
+    whole
+}
+
+/// What a row has: an exchange, or one record.
+fn kinds(view: &View, row: &ListRow) -> Markup {
+    match row.messages.len() {
+        0 | 1 => kind(view, &row.record),
+        _ => html! { span.kind-of { "⇄ " (view.r().exchange) } },
+    }
+}
+
+/// A line of what was said: the prompt's text, else that of the answer.
+fn line(row: &ListRow, page: &str) -> Markup {
+    let mut texts = row
+        .messages
+        .iter()
+        .filter_map(|RowMessage { text, .. }| text.as_ref());
+    let text = texts.find(|text| !text.text.trim().is_empty());
+    html! {
+        @if let Some(text) = text {
+            @let (shown, is_cut) = bounded_text::part(&text.text, &text.entities, SHOWN);
+            a.plain.line href=(page) { (marked(shown, &text.entities)) @if is_cut { "…" } }
+        }
+    }
 }
 
 fn cost_cell(r: &RecordPhrases, call: Option<&CallCost>) -> Markup {

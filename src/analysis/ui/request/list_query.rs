@@ -12,11 +12,13 @@ use axum::extract::Query;
 /// The parts of a filter that its form always shows.
 const MAIN: [&str; 3] = ["text", "verdict", "application_id"];
 /// The parts of a filter that its form folds away while none of them is set.
-pub(crate) const FOLDED: [&str; 8] = [
+pub(crate) const FOLDED: [&str; 10] = [
     "user_id",
     "session_id",
     "stage",
     "type",
+    "model",
+    "token",
     "tool",
     "has_tool_calls",
     "from",

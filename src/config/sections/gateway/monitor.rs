@@ -52,6 +52,8 @@ pub struct MonitorSettings {
     pub unknown_key: Option<UnknownKey>,
     /// Calls that name an application that is not known; None: see [`Self::callers`].
     pub unknown_application: Option<UnknownApplication>,
+    /// Whether records have the address of the client.
+    pub record_client_address: bool,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,
     /// The client certificate of the gateway, for a backend that asks for one.
@@ -119,6 +121,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> MonitorSettings {
             "monitor.unknown_application",
             &units::word(UNKNOWN_APPLICATION),
         ),
+        record_client_address: r.switch("monitor.record_client_address").unwrap_or(false),
         ca: r.read("monitor.ca", &units::path()),
         client: client_identity::read(r, "monitor"),
     }

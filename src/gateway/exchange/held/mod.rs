@@ -96,7 +96,9 @@ impl Hold {
         let Some(head) = self.head_to_hold(&answer.upstream) else {
             return self.relay(snapshot, session, ctx, answer).await;
         };
-        match collect(snapshot, session, ctx, &mut answer.upstream).await {
+        let collected = collect(snapshot, session, ctx, &mut answer.upstream).await;
+        answer.registration.set_first_byte(ctx.clock.first_byte());
+        match collected {
             Collected::Complete(body) => {
                 answer.upstream.release().await;
                 let held = HeldAnswer {
@@ -250,7 +252,10 @@ async fn collect(
             () = client_gone(session) => break Some(CallError::ClientGone),
         };
         match read {
-            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            Ok(Ok(Some(chunk))) => {
+                ctx.clock.mark_first_held();
+                body.extend_from_slice(&chunk);
+            }
             Ok(Ok(None)) => break None,
             Ok(Err(_)) => break Some(CallError::Broken("the answer is incomplete")),
             Err(_) => break Some(CallError::Late),

@@ -254,6 +254,7 @@ impl Relay<'_> {
         self.ctx.count_tokens(captured.usage);
         self.ctx.set_metadata(captured.metadata.take());
         captured.incomplete |= !end.is_proper();
+        registration.set_first_byte(self.ctx.clock.first_byte());
         registration.post_call(captured, end.failure());
         match end {
             End::Complete => Box::pin(self.upstream.release()).await,

@@ -29,13 +29,15 @@ const RECORDS: &str = "
         session_key, created_at_ms, rules_version, status, flagged, flagged_guardrails,
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
         types, total_us, bytes, chain_gateway,
-        chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost, currency, unchecked)
+        chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost, currency, unchecked,
+        call_facts, token_name)
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
         $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
         $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
         $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
         $24::bigint[], $25::uuid[], $26::bigint[], $27::text[], $28::text[], $29::text[],
-        $30::text[], $31::text[], $32::text[], $33::bigint[], $34::text[], $35::boolean[])";
+        $30::text[], $31::text[], $32::text[], $33::bigint[], $34::text[], $35::boolean[],
+        $36::text[], $37::text[])";
 
 const BODIES: &str = "
     INSERT INTO record_bodies (seq, message, cleaned_text, entities, additional_parameters,
@@ -303,6 +305,8 @@ async fn write_records(
         .bind(column(new, |row| row.encoded.cost_units()))
         .bind(column(new, |row| row.encoded.currency()))
         .bind(column(new, |row| row.record().unchecked))
+        .bind(column(new, |row| row.encoded.call.as_deref()))
+        .bind(column(new, |row| row.token.as_deref()))
         .execute(connection)
         .await
         .map(drop)

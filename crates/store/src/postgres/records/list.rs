@@ -39,7 +39,7 @@ impl PostgresStore {
         Ok(None)
     }
 
-    /// These columns of `r` for the newest records that match a filter, except for its text.
+    /// These columns of `r` for the first records that match a filter, except for its text.
     pub(super) async fn newest(
         &self,
         filter: &RecordFilter,
@@ -47,7 +47,11 @@ impl PostgresStore {
         limit: u32,
     ) -> Result<Vec<PgRow>, StoreError> {
         let mut rows = Vec::new();
-        for span in self.spans(range_of(filter)) {
+        let mut spans = self.spans(range_of(filter));
+        if filter.after.is_some() {
+            spans.reverse();
+        }
+        for span in spans {
             let wanted = (limit as usize).saturating_sub(rows.len());
             let query = list_query(filter, columns, &span, wanted);
             rows.extend(self.rows(query).await?);
@@ -85,6 +89,9 @@ impl PostgresStore {
 /// The positions that a filter leaves.
 fn range_of(filter: &RecordFilter) -> Range<i64> {
     let first = filter.from_ms.map_or(i64::MIN, first_seq_at);
+    let first = filter
+        .after
+        .map_or(first, |after| first.max(after.saturating_add(1)));
     let end = filter.to_ms.map_or(i64::MAX, first_seq_at);
     first..filter.before.map_or(end, |before| end.min(before))
 }
@@ -152,7 +159,12 @@ fn list_query(
     }
     narrow(&mut query, filter);
     query.push(NOT_REMOVED);
-    query.push(format_args!(" ORDER BY {order} DESC LIMIT "));
+    let direction = if filter.after.is_some() {
+        "ASC"
+    } else {
+        "DESC"
+    };
+    query.push(format_args!(" ORDER BY {order} {direction} LIMIT "));
     query.push_bind(limit as i64);
     query
 }
@@ -170,11 +182,25 @@ fn narrow(query: &mut QueryBuilder<Postgres>, filter: &RecordFilter) {
             .push(" AND r.session_key = ")
             .push_bind(session_key(&session));
     }
+    named(query, "r.model", filter.model.as_deref());
+    named(query, "r.token_name", filter.token.as_deref());
     if let Some(stage) = filter.stage {
         query.push(" AND r.stage = ").push_bind(stage_number(stage));
     }
     if let Some(verdict) = filter.verdict {
         query.push(condition(verdict));
+    }
+}
+
+/// By a name, exactly as its index states it: by a digest of the name, which may be of any length.
+fn named(query: &mut QueryBuilder<Postgres>, column: &str, name: Option<&str>) {
+    if let Some(name) = name.map(escaped) {
+        query.push(format_args!(
+            " AND hashtextextended({column}, 0) = hashtextextended("
+        ));
+        query.push_bind(name.clone().into_owned()).push(", 0)");
+        query.push(format_args!(" AND {column} = "));
+        query.push_bind(name.into_owned());
     }
 }
 

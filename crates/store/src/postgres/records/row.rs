@@ -27,6 +27,7 @@ pub(in crate::postgres) struct RecordRow {
     pub(in crate::postgres) session_id: Option<String>,
     pub(in crate::postgres) tool: Option<ToolCall>,
     pub(in crate::postgres) model: Option<String>,
+    pub(in crate::postgres) token: Option<String>,
     pub(in crate::postgres) counted_as: SumNames,
     /// The size that is counted for it.
     pub(in crate::postgres) bytes: i64,
@@ -65,6 +66,7 @@ impl RecordRow {
                 call_id: escaped(&tool.call_id).into_owned(),
             }),
             model: encoded.model().map(|model| escaped(model).into_owned()),
+            token: stored(&record.token),
             counted_as: SumNames {
                 model: counted_as.and_then(|names| stored(&names.model)),
                 user: counted_as.and_then(|names| stored(&names.user)),

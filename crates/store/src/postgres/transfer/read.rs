@@ -149,7 +149,7 @@ fn page(seqs: Range<i64>) -> String {
                  - octet_length(coalesce(r.user_id, '')) - octet_length(coalesce(r.session_id, ''))
                  - octet_length(coalesce(r.tool_name, '')) - octet_length(coalesce(r.tool_call_id, '')), 0) AS bytes,
              r.chain_gateway, r.chain_sequence, r.tool_name, r.tool_call_id, r.part_keys, r.model, r.usage, r.priced, r.cost,
-             r.currency, r.unchecked, b.message, b.cleaned_text, b.entities, b.additional_parameters, b.answer, b.inline_rules, b.tool_parts
+             r.currency, r.unchecked, r.call_facts, r.token_name, b.message, b.cleaned_text, b.entities, b.additional_parameters, b.answer, b.inline_rules, b.tool_parts
          FROM records r JOIN record_bodies b ON b.seq = r.seq AND b.seq >= {start} AND b.seq < {end}
          WHERE r.seq >= {start} AND r.seq < {end} AND {NOT_REMOVED}
          ORDER BY r.seq LIMIT {PAGE}"

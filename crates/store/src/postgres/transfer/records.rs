@@ -9,7 +9,7 @@ use crate::postgres::records::row::ROWS_BYTES;
 use crate::postgres::seq::{Day, first_seq_at, now_ms};
 use crate::postgres::values::{escaped, exchange_key, session_key, text_key, tool_key};
 use crate::sql::records::from_json;
-use crate::transfer::{BODY, COST, PARTS, Row, TOOL, Table, UNCHECKED};
+use crate::transfer::{BODY, CALL, COST, PARTS, Row, TOOL, Table, UNCHECKED};
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use sqlx::{Connection as _, PgConnection};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,6 +98,7 @@ struct Columns {
     has_parts: bool,
     has_costs: bool,
     has_unchecked: bool,
+    has_calls: bool,
 }
 
 impl Columns {
@@ -108,6 +109,7 @@ impl Columns {
             has_parts: has(PARTS[0]),
             has_costs: has("priced"),
             has_unchecked: rows.iter().any(|row| row.flag(UNCHECKED)),
+            has_calls: CALL.into_iter().any(has),
         }
     }
 }
@@ -197,8 +199,9 @@ impl Pending {
         let keys = needed(columns.has_parts, &PARTS[..1]);
         let costs = needed(columns.has_costs, &COST);
         let unchecked = needed(columns.has_unchecked, &[UNCHECKED]);
+        let calls = needed(columns.has_calls, &CALL);
         let parts = needed(columns.has_parts, &PARTS[1..]);
-        let records = [&[COLUMNS], tools, keys, costs, unchecked].concat();
+        let records = [&[COLUMNS], tools, keys, costs, unchecked, calls].concat();
         let bodies = [&["seq"], BODY.as_slice(), parts].concat();
         Self {
             columns,
@@ -248,6 +251,9 @@ impl Pending {
         }
         if self.columns.has_unchecked {
             self.records.flag(row.flag(UNCHECKED));
+        }
+        if self.columns.has_calls {
+            cells(&mut self.records, row, &CALL);
         }
         self.records.end_row();
         self.bodies.number(seq);

@@ -24,6 +24,8 @@ enum Leader {
     User,
     Kind,
     Verdict(VerdictFilter),
+    Model,
+    Token,
     Application,
     Stage,
     Order,
@@ -40,14 +42,16 @@ impl Leader {
                 user_id: Some(_), ..
             } => Self::User,
             RecordFilter { tools: Some(_), .. } | RecordFilter { kind: Some(_), .. } => Self::Kind,
-            // Most records are clean: the application is more selective.
-            RecordFilter {
-                verdict: Some(VerdictFilter::Clean),
-                application_id: Some(_),
-                ..
-            } => Self::Application,
+            // Most records are clean: everything else is more selective.
             RecordFilter {
                 verdict: Some(verdict),
+                ..
+            } if *verdict != VerdictFilter::Clean => Self::Verdict(*verdict),
+            RecordFilter { model: Some(_), .. } => Self::Model,
+            RecordFilter { token: Some(_), .. } => Self::Token,
+            RecordFilter {
+                verdict: Some(verdict),
+                application_id: None,
                 ..
             } => Self::Verdict(*verdict),
             RecordFilter {
@@ -76,6 +80,8 @@ impl Leader {
             Self::Verdict(VerdictFilter::Dataclean) => "records AS r INDEXED BY records_dataclean",
             Self::Verdict(VerdictFilter::Blocked) => "records AS r INDEXED BY records_blocked",
             Self::Verdict(VerdictFilter::Failed) => "records AS r INDEXED BY records_failed",
+            Self::Model => "records AS r INDEXED BY records_by_model",
+            Self::Token => "records AS r INDEXED BY records_by_token",
             Self::Application => "records AS r INDEXED BY records_by_application",
             Self::Stage => "records AS r INDEXED BY records_by_stage",
             Self::Order => "records AS r NOT INDEXED",
@@ -118,10 +124,22 @@ pub(in crate::sqlite) fn query(
     if let Some(before) = filter.before {
         query.push(" AND ").push(seq).push(" < ").push_bind(before);
     }
+    if let Some(after) = filter.after {
+        query.push(" AND ").push(seq).push(" > ").push_bind(after);
+    }
     push_time(&mut query, filter, seq);
     push_names(&mut query, filter, leader);
     push_verdict(&mut query, filter, leader);
-    query.push(" ORDER BY ").push(seq).push(" DESC LIMIT ");
+    let order = if filter.after.is_some() {
+        " ASC"
+    } else {
+        " DESC"
+    };
+    query
+        .push(" ORDER BY ")
+        .push(seq)
+        .push(order)
+        .push(" LIMIT ");
     query.push_bind(limit);
     query
 }
@@ -164,6 +182,12 @@ fn push_names(query: &mut QueryBuilder<Sqlite>, filter: &RecordFilter, leader: L
     }
     if let Some(user) = &filter.user_id {
         query.push(" AND r.user_id = ").push_bind(user.clone());
+    }
+    if let Some(model) = &filter.model {
+        query.push(" AND r.model = ").push_bind(model.clone());
+    }
+    if let Some(token) = &filter.token {
+        query.push(" AND r.token_name = ").push_bind(token.clone());
     }
     let tool = filter.tools.as_ref().map(tool_key);
     let mut kinds = tool.into_iter().chain(filter.kind.clone());

@@ -30,18 +30,16 @@ const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
         created_at_ms, rules_version, status, flagged_guardrails, flagged_custom_policy,
         flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes,
-        chain_gateway, chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost,
-        currency, unchecked)
+        chain_gateway, chain_sequence, tool_name, tool_call_id, part_keys, model, usage, priced, cost, currency,
+        unchecked, call_facts, token_name)
     VALUES ";
-const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// The second statement inserts nothing where the first one did not.
 const BODIES: &str = "
-    ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL
-    DO NOTHING;
+    ON CONFLICT (application_id, exchange_id, stage, tool_call_id) WHERE exchange_id IS NOT NULL DO NOTHING;
     INSERT INTO record_bodies
-        (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules,
-            tool_parts)
+        (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules, tool_parts)
     SELECT * FROM (VALUES ";
 const BODY: &str = "(?,?,?,?,?,?,?,?)";
 const BODIES_END: &str = ") WHERE EXISTS (SELECT 1 FROM records WHERE seq = column1)";
@@ -356,6 +354,8 @@ fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<
         .bind(row.cost_units())
         .bind(row.currency())
         .bind(record.unchecked)
+        .bind(row.call.as_deref())
+        .bind(record.token.as_deref())
 }
 
 /// The size that is counted for a record: its texts and lists.

@@ -62,6 +62,14 @@ fn narrowed() -> Vec<RecordFilter> {
             ..none.clone()
         },
         RecordFilter {
+            model: some(),
+            ..none.clone()
+        },
+        RecordFilter {
+            token: some(),
+            ..none.clone()
+        },
+        RecordFilter {
             user_id: some(),
             kind: some(),
             ..none.clone()
@@ -78,7 +86,12 @@ fn narrowed() -> Vec<RecordFilter> {
         filter.to_ms = Some(2);
         filter.before = Some(3);
     }
+    let mut behind = filters.clone();
+    for filter in &mut behind {
+        filter.after = Some(3);
+    }
     filters.extend(both);
+    filters.extend(behind);
     filters
 }
 

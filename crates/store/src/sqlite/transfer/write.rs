@@ -11,8 +11,8 @@ use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::{self, erasure};
 use crate::sqlite::store::{SqliteStore, private_file};
 use crate::transfer::{
-    BODY, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter, TOOL, Table, UNCHECKED,
-    Value, fit,
+    BODY, CALL, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter, TOOL, Table,
+    UNCHECKED, Value, fit,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::{
@@ -292,9 +292,10 @@ async fn insert_records(
     first: i64,
 ) -> Result<(), StoreError> {
     let columns: Vec<&str> = Table::Records.columns().iter().map(|it| it.name).collect();
-    // A schema without tool calls gets none, and one without parts, costs or marks none of those.
+    // A schema without tool calls gets none, and one without parts, costs, marks or calls none of those.
     let has = |column: &str| rows.iter().any(|row| row.text(column).is_some());
     let (has_tools, has_parts, has_costs) = (has("tool_name"), has(PARTS[0]), has("priced"));
+    let has_calls = CALL.into_iter().any(has);
     let has_unchecked = rows.iter().any(|row| row.flag(UNCHECKED));
     let record: Vec<&str> = columns
         .iter()
@@ -303,6 +304,7 @@ async fn insert_records(
         .filter(|it| has_tools || !TOOL.contains(it))
         .filter(|it| has_costs || !COST.contains(it))
         .filter(|it| has_unchecked || *it != UNCHECKED)
+        .filter(|it| has_calls || !CALL.contains(it))
         .chain(has_parts.then_some(PARTS[0]))
         .collect();
     let body = [BODY.as_slice(), if has_parts { &PARTS[1..] } else { &[] }].concat();

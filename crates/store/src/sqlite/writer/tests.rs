@@ -89,6 +89,8 @@ impl World {
             additional_parameters: serde_json::Map::new(),
             chain: None,
             cost: None,
+            call: None,
+            token: None,
             answer: serde_json::from_value::<AnalysisResponse>(answer).unwrap(),
         }
     }

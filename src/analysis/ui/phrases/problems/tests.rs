@@ -101,6 +101,7 @@ fn what_is_left_out_of_a_verdict_is_told() {
         "is not compiled: the regexes before it took 5000 ms",
         "validation_config.inline.custom: ignored, custom policies are for user messages only",
         "validation_config.inline.x: not known, ignored",
+        "additional_parameters.call.status is not valid and was ignored",
         "dataclean: custom pattern N: its regex is not compiled: the regexes before it took 5000 ms",
         "dataclean: allowed patterns: 2 findings were not compared with large regexes and stay findings; \
          allowed: findings of at most 4096 bytes",

@@ -59,6 +59,8 @@ fn folded(view: &View, query: &ListQuery) -> Markup {
             (field("to", r.until, "datetime-local"))
         }
         div.row {
+            (field("model", r.model, "text"))
+            (field("token", r.access_key, "text"))
             (field("tool", r.tool, "text"))
             label.tick { input type="checkbox" name="has_tool_calls" value="true" checked[query.has(&["has_tool_calls"])]; span { (r.with_tool_calls) } }
         }

@@ -51,6 +51,7 @@ struct Tail {
     browser: Secret,
     view: View,
     filter: RecordFilter,
+    query: ListQuery,
     known: SeenRecords,
     stopping: Option<Stopping>,
     ends: Instant,
@@ -101,6 +102,7 @@ pub(crate) async fn stream(
         browser,
         view: visit.view,
         filter,
+        query,
         known: SeenRecords {
             floor,
             seen: HashSet::new(),
@@ -206,7 +208,13 @@ impl Tail {
             .admin
             .application_names(&self.caller, ids)
             .await?;
-        let rows = html! { table { tbody { (rows::rows(&self.view, records, &names)) } } };
+        let shown = self
+            .services
+            .records
+            .rows(&self.caller, &self.filter, records)
+            .await?;
+        let rows = rows::rows(&self.view, &shown, &names, &self.query);
+        let rows = html! { table { tbody { (rows) } } };
         // JSON has no line's end in it, which would end the event.
         let data = serde_json::to_string(&rows.into_string()).map_err(|_| ApiError::Internal)?;
         Ok(format!("event: rows\ndata: {data}\n\n"))
