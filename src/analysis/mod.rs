@@ -2,7 +2,7 @@
 //! gateway of `monitor all`. No detection here (that is `monitor_detect`) and no SQL (that is `monitor_store`).
 //!
 //! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
-//!   `budgets`: what is spent of them. `admin`: applications, tokens, trials, replays. `people`: accounts and
+//!   `found_values`: found values as hashes. `budgets`: what is spent of them. `admin`: applications, tokens, trials, replays. `people`: accounts and
 //!   sign-ins of the web UI.
 //! - `api` and `ui` are the two front ends; they call the services and never the store.
 
@@ -14,6 +14,7 @@ mod budgets;
 mod cache;
 mod clock;
 mod error;
+mod found_values;
 mod ingest;
 mod people;
 mod records;

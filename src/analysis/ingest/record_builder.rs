@@ -83,6 +83,7 @@ pub(super) fn build(
         chain: analyzed.parameters.chain,
         cost,
         answer: analyzed.answer,
+        found_values: Vec::new(),
     };
     (record, caller_view)
 }

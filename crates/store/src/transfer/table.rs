@@ -8,6 +8,8 @@ pub enum Table {
     State,
     /// Tombstones of erased users, by the hash of their names.
     Tombstones,
+    /// Keys of found values.
+    ValueKeys,
     /// Applications with their rules and policies, in the order in which they were added.
     Applications,
     /// Earlier versions of them.
@@ -24,6 +26,8 @@ pub enum Table {
     Audit,
     /// Records with their texts, in the order of receipt.
     Records,
+    /// What was found in them, as hashes.
+    FoundValues,
     /// Sessions with their sums, which outlive single records.
     Sessions,
     /// Statistics by day.
@@ -64,6 +68,8 @@ pub(crate) const COSTS_SCHEMA: i64 = 18;
 pub(crate) const BUDGETS_SCHEMA: i64 = 19;
 /// The schema of both engines that introduced [`UNCHECKED`].
 pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
+/// The schema of both engines that introduced found values.
+pub(crate) const VALUES_SCHEMA: i64 = 26;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -123,9 +129,10 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::State,
         Self::Tombstones,
+        Self::ValueKeys,
         Self::Applications,
         Self::ApplicationVersions,
         Self::Tokens,
@@ -134,6 +141,7 @@ impl Table {
         Self::SavedFilters,
         Self::Audit,
         Self::Records,
+        Self::FoundValues,
         Self::Sessions,
         Self::Statistics,
         Self::StatisticsTypes,
@@ -155,6 +163,7 @@ impl Table {
         match self {
             Self::State => "state",
             Self::Tombstones => "tombstones",
+            Self::ValueKeys => "value_keys",
             Self::Applications => "applications",
             Self::ApplicationVersions => "application_versions",
             Self::Tokens => "tokens",
@@ -163,6 +172,7 @@ impl Table {
             Self::SavedFilters => "saved_filters",
             Self::Audit => "audit",
             Self::Records => "records",
+            Self::FoundValues => "found_values",
             Self::Sessions => "sessions",
             Self::Statistics => "statistics",
             Self::StatisticsTypes => "statistics_types",
@@ -195,6 +205,7 @@ impl Table {
         match self {
             Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
             Self::Costs => schema >= COSTS_SCHEMA,
+            Self::ValueKeys | Self::FoundValues => schema >= VALUES_SCHEMA,
             _ => true,
         }
     }
@@ -204,6 +215,7 @@ impl Table {
         match self {
             Self::State => STATE,
             Self::Tombstones => TOMBSTONES,
+            Self::ValueKeys => VALUE_KEYS,
             Self::Applications => APPLICATIONS,
             Self::ApplicationVersions => APPLICATION_VERSIONS,
             Self::Tokens => TOKENS,
@@ -212,6 +224,7 @@ impl Table {
             Self::SavedFilters => SAVED_FILTERS,
             Self::Audit => AUDIT,
             Self::Records => RECORDS,
+            Self::FoundValues => FOUND_VALUES,
             Self::Sessions => SESSIONS,
             Self::Statistics => STATISTICS,
             Self::StatisticsTypes => STATISTICS_TYPES,
@@ -244,6 +257,12 @@ const STATE: &[Column] = columns! {
 };
 const TOMBSTONES: &[Column] = columns! {
     Id: "id"; Bytes: "user_hash"; Id: "application_id"; Number: "at_ms";
+};
+const VALUE_KEYS: &[Column] = columns! {
+    Number: "id"; Bytes: "secret"; Number: "created_at_ms";
+};
+const FOUND_VALUES: &[Column] = columns! {
+    Id: "record_id"; Bytes: "hash"; Text: "kind"; Number: "key_id";
 };
 const APPLICATIONS: &[Column] = columns! {
     Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version"; Document: "rules"; Word:

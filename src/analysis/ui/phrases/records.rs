@@ -18,6 +18,11 @@ phrases! {
     only_prompts: "Prompts", "Запросы";
     only_answers: "Answers", "Ответы";
     search_text: "Search in texts", "Поиск по тексту";
+    by_value: "Search by value", "Поиск по значению";
+    by_value_hint: "Finds the records in which this value was found, however it is written. Values are stored as hashes only, and the audit log has an entry of the search without the value.",
+        "Находит записи, в которых было это значение, как бы оно ни было написано. Значения хранятся только в виде хешей; в журнале действий остаётся запись о поиске без значения.";
+    value: "Value", "Значение";
+    any_value_type: "Any built-in type", "Любой встроенный тип";
     name_or_id: "Name or identifier", "Имя или идентификатор";
     suggested: "Applications found: {}", "Найдено приложений: {}";
     suggested_some: "First {} applications shown; type more of the name",
@@ -171,6 +176,11 @@ phrases! {
     same_prompt: "The same prompt, with results of tools.", "Тот же запрос, с результатами инструментов.";
     part: "Part", "Часть";
     text: "Text", "Текст";
+
+    same_values: "The same values in other records", "Те же значения в других записях";
+    other_records: "Other records", "Других записей";
+    their_users: "Users", "Пользователей";
+    show_same: "Show", "Показать";
 
     // Sessions
     sessions: "Sessions", "Сессии";

@@ -1,6 +1,7 @@
 //! The list of records: filters, keyset pages, exports, and a table that grows by itself while its
 //! first page is open.
 
+use super::by_value::{self, Typed};
 use super::filters::{self, filter_bar, types};
 use super::rows;
 use crate::analysis::records::{RecordFilter, RecordPage};
@@ -52,6 +53,7 @@ pub(super) async fn page_with(
         (message)
         (saved)
         (filters::form(visit, query))
+        (by_value::form(&visit.view, &Typed::default(), false))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);

@@ -2,7 +2,7 @@
 //! masked until somebody who may read them asks for them: the answer to that form has them, and no other page.
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
-use super::{details, record_id, rows, tool_calls, tool_parts, verdicts};
+use super::{by_value, details, record_id, rows, tool_calls, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::records::StoredRecord;
@@ -97,6 +97,10 @@ async fn show(
     let title = rows::kind_name(view, &record.summary);
     let tools = services.records.tool_calls(&visit.caller, &record.summary);
     let tools = tools.await?;
+    let same = services
+        .records
+        .same_values(&visit.caller, &record.summary)
+        .await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
         a.button href={ (address) "/json" } download { (view.r().save_json) }
@@ -109,7 +113,7 @@ async fn show(
         (tool_parts::card(view, &record))
         (tool_calls::card(view, &tools))
         div.halves {
-            div { (verdicts::card(view, &record)) (details::files(visit, &address, &files)) }
+            div { (verdicts::card(view, &record)) (by_value::card(view, record.summary.id, &same)) (details::files(visit, &address, &files)) }
             div { (details::card(visit, &record)) (details::parameters(view, &record)) }
         }
     };
