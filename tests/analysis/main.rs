@@ -15,6 +15,7 @@ mod attachments;
 mod bad_judges;
 mod batches;
 mod bucket;
+mod by_value;
 mod change_bounds;
 mod chunked_bodies;
 mod compressed;

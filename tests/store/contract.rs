@@ -142,6 +142,13 @@ macro_rules! store_contract {
             saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed
             saved: an_identity_has_one_account_which_it_keeps
             saved: of_many_identities_at_once_one_gets_the_account
+            found_values: records_are_found_by_their_values_newest_first
+            found_values: values_of_many_records_at_once_are_each_its_own
+            found_values: the_records_with_the_same_values_are_counted_by_type
+            found_values: values_go_with_their_records
+            found_values: a_repeated_record_adds_no_values
+            found_values: a_new_key_comes_before_the_others_and_four_are_kept
+            found_values: values_of_a_removed_application_are_not_found
         }
     };
     ($(#[$attribute:meta])* $new:path => $($module:ident: $name:ident)+) => {

@@ -1,4 +1,5 @@
-//! Handlers of the administration (CONTRACT 30, 38): applications, versions, tokens, keys of found values, audit log, replays.
+//! Handlers of the administration (CONTRACT 30, 38): applications, versions, tokens, keys of found values, audit log,
+//! replays.
 
 pub(super) mod applications;
 pub(super) mod audit;

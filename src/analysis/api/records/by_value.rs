@@ -61,9 +61,9 @@ fn bounded(given: Value, most: usize) -> Option<String> {
 
 /// List the records in which a value was found, newest first
 ///
-/// The value is compared as values of its type are: a card by its digits, an e-mail address in small letters. Values are
-/// stored as hashes with a key of the server, those of a record's first 256 different finds; codes of cards (CVC) are
-/// not. Each search is an entry of the audit log, without the value. Scope: read or read_cleaned.
+/// The value is compared as values of its type are: a card by its digits, an e-mail address in small letters. Stored
+/// are hashes with a key of the server, of the first 256 different values of a record; those of CVC are not. Each
+/// search is an entry of the audit log, without the value. Scope: read or read_cleaned.
 #[utoipa::path(
     post,
     path = "/records/by_value",
