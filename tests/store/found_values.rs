@@ -71,8 +71,8 @@ pub(crate) async fn records_are_found_by_their_values_newest_first(bed: &Bed) {
         having(bed, &[2, 9, 1]).await,
         newest_first(&[4, 3, 2, 1, 0])
     );
-    assert_eq!(having(bed, &[9]).await, []);
-    assert_eq!(having(bed, &[]).await, []);
+    assert!(having(bed, &[9]).await.is_empty());
+    assert!(having(bed, &[]).await.is_empty());
     let of_both = bed.store.found_values(seq(bed, kept[3]).await).await;
     let of_both = of_both.unwrap();
     assert_eq!(of_both.len(), 2);
@@ -147,7 +147,7 @@ pub(crate) async fn values_go_with_their_records(bed: &Bed) {
     let run = bed.store.enforce_retention(None, limits, now_ms).await;
     run.complete().unwrap();
     assert!(bed.store.found_values(at).await.unwrap().is_empty());
-    assert_eq!(having(bed, &[1]).await, []);
+    assert!(having(bed, &[1]).await.is_empty());
 }
 
 pub(crate) async fn a_repeated_record_adds_no_values(bed: &Bed) {
@@ -162,7 +162,7 @@ pub(crate) async fn a_repeated_record_adds_no_values(bed: &Bed) {
     let id = bed.keep(first).await;
     bed.keep(again).await;
     assert_eq!(having(bed, &[1, 2]).await, [id]);
-    assert_eq!(having(bed, &[2]).await, []);
+    assert!(having(bed, &[2]).await.is_empty());
 }
 
 pub(crate) async fn a_new_key_comes_before_the_others_and_four_are_kept(bed: &Bed) {

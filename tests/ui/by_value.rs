@@ -57,7 +57,7 @@ fn a_record_says_in_how_many_others_its_values_are() {
     let same = format!("/ui/records/{record}/same?type=BANK_CARD_NUMBER");
     for part in [
         "The same values in other records",
-        &same,
+        same.as_str(),
         "<div>3</div>",
         "<div>2</div>",
     ] {
@@ -67,6 +67,6 @@ fn a_record_says_in_how_many_others_its_values_are() {
     for other in others.iter().chain([&record]) {
         assert!(list.contains(&format!("data-record=\"{other}\"")), "{list}");
     }
-    let mut reviewer = colleague(&stack, &mut admin, "rita", "reviewer");
+    let mut reviewer = colleague(&stack, &mut admin, ("rita", "reviewer"), "");
     assert_eq!(reviewer.get(&same).status(), 200);
 }
