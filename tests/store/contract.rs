@@ -28,6 +28,7 @@ macro_rules! store_contract {
             filters: a_rare_text_is_reached_by_short_pages
             sessions: records_of_a_session_are_put_together
             sessions: equal_names_of_two_applications_are_two_sessions
+            sessions: the_time_of_the_latest_record_and_what_was_flagged_narrow_them
             sessions: pages_go_from_the_latest_to_the_oldest_also_between_equal_times
             statistics: days_end_at_midnight_and_stages_stand_apart
             statistics: everything_is_counted_and_a_duplicate_once

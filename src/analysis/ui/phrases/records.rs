@@ -186,6 +186,7 @@ phrases! {
     sessions: "Sessions", "Сессии";
     sessions_hint: "Exchanges grouped by the client's session, latest first.",
         "Обмены, сгруппированные по сессиям клиентов, сначала последние.";
+    flagged_sessions: "With violations only", "Только с нарушениями";
     messages: "Messages", "Сообщений";
     flagged_messages: "Flagged", "С нарушениями";
     last_message: "Latest message", "Последнее сообщение";

@@ -16,3 +16,7 @@ CREATE TABLE found_values (
     PRIMARY KEY (hash, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX found_values_by_record ON found_values (seq);
+
+-- Sessions in which something was flagged, in the order of their lists.
+CREATE INDEX sessions_flagged ON sessions (last_ms, application_id, session_id) WHERE flagged > 0;
+CREATE INDEX sessions_flagged_by_application ON sessions (application_id, last_ms, session_id) WHERE flagged > 0;
