@@ -43,6 +43,7 @@ macro_rules! store_contract {
             costs: a_call_counts_under_the_names_that_its_sums_have
             costs: a_repeated_record_is_counted_once
             costs: an_erased_user_leaves_the_sums_without_a_name
+            costs: users_come_page_by_page_each_once
             costs: sums_outlive_records_and_those_of_users_end
             costs: a_run_deletes_old_sums_in_steps_until_none_is_left
             spending: the_last_minutes_are_summed_up_from_their_records

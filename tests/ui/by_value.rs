@@ -70,3 +70,31 @@ fn a_record_says_in_how_many_others_its_values_are() {
     let mut reviewer = colleague(&stack, &mut admin, ("rita", "reviewer"), "");
     assert_eq!(reviewer.get(&same).status(), 200);
 }
+
+#[test]
+fn a_user_is_found_by_a_part_of_the_name_in_any_letter_case() {
+    // UI.md B7.
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    for user in ["D.Volkov", "Анна Волкова"] {
+        let usage = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
+        let body = json!({"application_id": stack.application_id(), "message": "said",
+            "additional_parameters": {"model": "m-1", "user_id": user, "usage": usage}});
+        keep(&stack, "post", &body);
+    }
+    for (typed, address) in [
+        ("volkov", "user_id=D.Volkov"),
+        ("ВОЛКОВ", "user_id=%D0%90%D0%BD%D0%BD%D0%B0+"),
+    ] {
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("user_id", typed)
+            .finish();
+        let page = admin.get(&format!("/ui/records?{query}")).text();
+        assert!(page.contains("Users whose names contain it"), "{page}");
+        assert!(page.contains(address), "{page}");
+    }
+    let page = admin.get("/ui/records?user_id=D.Volkov").text();
+    assert!(!page.contains("Users whose names contain it"), "{page}");
+    let page = admin.get("/ui/records?user_id=nobody").text();
+    assert!(!page.contains("Users whose names contain it"), "{page}");
+}

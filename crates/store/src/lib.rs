@@ -82,6 +82,7 @@ pub use sqlite::SqliteStore;
 pub use start_lock::StartLock;
 pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
+    UserNames,
 };
 pub use transfer::{
     Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,

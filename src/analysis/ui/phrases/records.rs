@@ -39,6 +39,8 @@ phrases! {
     failed: "Failed exchanges", "Вызовы со сбоем";
     wrong_filter: "Invalid filter:", "Неверный фильтр:";
     unknown_type: "no finding has the type", "нет находок типа";
+    users_meant: "No record names exactly this user. Users whose names contain it:",
+        "Записей ровно этого пользователя нет. Пользователи, в именах которых это есть:";
     types_meant: "Did you mean", "Возможно, вы имели в виду";
     types_are_named: "The field suggests the built-in types; custom patterns have their own names.",
         "Встроенные типы подсказывает поле; у своих шаблонов свои имена.";
