@@ -79,7 +79,7 @@ pub(super) fn normalized(kind: &str, value: &str) -> Option<String> {
 }
 
 /// The predefined types that a value may be of, by its look.
-pub(super) fn possible_kinds(value: &str) -> Vec<&'static str> {
+pub(crate) fn possible_kinds(value: &str) -> Vec<&'static str> {
     let is_text = has_letters(value);
     let may_be = |kind: &&'static str| {
         let looks_so = match *kind {

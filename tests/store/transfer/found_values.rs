@@ -3,8 +3,8 @@
 use super::month::a_record;
 use super::{arg, monitor};
 use monitor_store::{
-    FoundValue, NewRecord, PostgresStore, RecordFilter, SqliteStore, Store, StoreEngine as _,
-    ValueFilter, ValueHash,
+    FoundValue, NewRecord, PostgresStore, RecordFilter, RecordStore as _, SqliteStore, Store,
+    StoreEngine as _, ValueFilter, ValueHash, ValueKeyStore as _,
 };
 use std::path::Path;
 use support::bed::add_application;
@@ -38,9 +38,7 @@ async fn fill(data_dir: &Path) {
             }],
             ..a_record(number, 0)
         };
-        monitor_store::RecordStore::insert(&store, record)
-            .await
-            .unwrap();
+        store.insert(record).await.unwrap();
     }
     store.close().await;
 }
