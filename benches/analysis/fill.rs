@@ -91,6 +91,7 @@ fn record(application_id: ApplicationId, number: u64, created_at_ms: i64) -> New
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
         unchecked: number % 5_000 == 7,
+        found_values: Vec::new(),
         message: None,
         additional_parameters,
         chain: Some(entry(number)),

@@ -31,6 +31,7 @@ pub(super) enum Action {
     RecordsReadmit,
     RecordReadOriginal,
     RecordsExport,
+    RecordsFindValue,
     AttachmentDownload,
     AccountCreate,
     AccountChange,
@@ -38,10 +39,11 @@ pub(super) enum Action {
     AccountPassword,
     AccountSignIn,
     AccountSignInFailed,
+    ValueKeyRotate,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 21] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -54,6 +56,7 @@ impl Action {
         Self::RecordsReadmit,
         Self::RecordReadOriginal,
         Self::RecordsExport,
+        Self::RecordsFindValue,
         Self::AttachmentDownload,
         Self::AccountCreate,
         Self::AccountChange,
@@ -61,6 +64,7 @@ impl Action {
         Self::AccountPassword,
         Self::AccountSignIn,
         Self::AccountSignInFailed,
+        Self::ValueKeyRotate,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -77,6 +81,7 @@ impl Action {
             Self::RecordsReadmit => "records.readmit",
             Self::RecordReadOriginal => "record.read_original",
             Self::RecordsExport => "records.export",
+            Self::RecordsFindValue => "records.find_value",
             Self::AttachmentDownload => "attachment.download",
             Self::AccountCreate => "account.create",
             Self::AccountChange => "account.change",
@@ -84,6 +89,7 @@ impl Action {
             Self::AccountPassword => "account.password",
             Self::AccountSignIn => "account.sign_in",
             Self::AccountSignInFailed => "account.sign_in_failed",
+            Self::ValueKeyRotate => "value_key.rotate",
         }
     }
 
@@ -115,6 +121,8 @@ pub(super) enum Target {
     Record(RecordId, ApplicationId),
     /// Records, of one application or of all.
     Records(Option<ApplicationId>),
+    /// The keys of found values.
+    ValueKeys,
 }
 
 impl Target {
@@ -126,6 +134,7 @@ impl Target {
             Self::Account(id, _) => id.0.to_string(),
             Self::Record(id, _) => id.to_string(),
             Self::Records(_) => "records".to_owned(),
+            Self::ValueKeys => "value_keys".to_owned(),
         }
     }
 
@@ -136,6 +145,7 @@ impl Target {
             | Self::Tombstone(_, application)
             | Self::Account(_, application)
             | Self::Records(application) => *application,
+            Self::ValueKeys => None,
         }
     }
 }

@@ -7,6 +7,8 @@ use super::access::{Access, AccessLimits};
 use super::admin::{Admin, InForce, KeyLocks};
 use super::audit::AuditLog;
 use super::budgets::{BudgetBoard, BudgetTask, Counting};
+use super::clock::now_ms;
+use super::found_values::ValueKeys;
 use super::ingest::HeldSince;
 use super::ingest::Ingest;
 use super::ingest::analyzer::{AnalyzerLimits, MessageAnalyzer};
@@ -92,6 +94,7 @@ impl Services {
         let tokens = Arc::new(TokenCache::new(store.clone()));
         let first_run = startup::first_run(&*store, &tokens, settings).await?;
         let shared = Shared::new(store, tokens, settings, remote)?;
+        shared.value_keys.read(now_ms()).await?;
         let services = Self {
             ingest: shared.ingest(settings),
             records: shared.records(settings, data_dir)?,
@@ -166,6 +169,7 @@ struct Shared {
     reads: Arc<ReadTurns>,
     budgets: Arc<BudgetBoard>,
     gateways: Arc<GatewayRegistry>,
+    value_keys: Arc<ValueKeys>,
 }
 
 impl Shared {
@@ -204,6 +208,7 @@ impl Shared {
             compilations,
             access,
             tokens,
+            value_keys: Arc::new(ValueKeys::new(store.clone())),
             store,
             budgets: Arc::default(),
             gateways: Arc::default(),
@@ -228,6 +233,7 @@ impl Shared {
             gateways: self.gateways.clone(),
             held_since: HeldSince::default(),
             budgets: self.budgets.clone(),
+            value_keys: self.value_keys.clone(),
         }
     }
 
@@ -256,6 +262,8 @@ impl Shared {
             application_cache: self.applications.clone(),
             analyzer: self.analyzer.clone(),
             budgets: self.budgets.clone(),
+            value_keys: self.value_keys.clone(),
+            new_value_keys: self.store.clone(),
         })
     }
 

@@ -3,6 +3,8 @@
 
 use super::access::token_cache::{self, TokenCache};
 use super::admin::applications::{bare_application, first_rules};
+use super::clock::now_ms;
+use super::found_values::random_key;
 use super::people::first_link::first_link;
 use super::people::oidc::Provider;
 use super::start_error::StartError;
@@ -162,6 +164,10 @@ async fn create_missing(
     if let Some(key) = &access_key {
         let first = token_cache::new_token("first", Scopes::of(&Scope::FULL), None);
         tokens.add(key, first, None).await?;
+    }
+    if store.value_keys().await?.is_empty() {
+        let secret = random_key().map_err(|_| StartError::Random)?;
+        store.add_value_key(secret, now_ms(), None).await?;
     }
     Ok(FirstRun {
         application_id,

@@ -16,6 +16,7 @@ mod bad_judges;
 mod batches;
 mod bucket;
 mod call_facts;
+mod by_value;
 mod change_bounds;
 mod chunked_bodies;
 mod compressed;

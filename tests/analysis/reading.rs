@@ -85,6 +85,8 @@ fn a_filter_that_cannot_be_meant_is_refused_by_name() {
         ("/records?limit=201", "limit"),
         ("/records?application_id=x", "application_id"),
         ("/sessions?before=x", "before"),
+        ("/sessions?from=2&to=1", "from"),
+        ("/sessions?flagged=no", "flagged"),
         ("/statistics?from=2026-02-30", "from"),
         ("/statistics?from=2026-01-02&to=2026-01-01", "from"),
         ("/records/export?format=xls", "format"),
@@ -110,6 +112,25 @@ fn sessions_group_records_and_page_by_a_cursor() {
     assert_eq!(sessions[1]["messages"], 2);
     assert_eq!(sessions[1]["flagged"], 2);
     assert_eq!(sessions[1]["user_id"], "u2");
+    for (query, expected) in [
+        ("to=2020-01-01T00:00:00Z".to_owned(), 0),
+        (
+            "from=2020-01-01T00:00:00Z&to=2999-01-01T00:00:00Z".to_owned(),
+            2,
+        ),
+        ("flagged=true&from=2999-01-01T00:00:00Z".to_owned(), 0),
+        (
+            "flagged=true&application_id=".to_owned() + &stack.application_id(),
+            1,
+        ),
+    ] {
+        let page = get(&stack, &format!("/sessions?{query}"));
+        assert_eq!(
+            page["sessions"].as_array().unwrap().len(),
+            expected,
+            "{query}"
+        );
+    }
     let page = get(&stack, "/sessions?limit=1");
     assert_eq!(page["sessions"][0]["session_id"], "s2");
     let next = page["next_before"].as_str().unwrap();

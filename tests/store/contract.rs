@@ -28,6 +28,7 @@ macro_rules! store_contract {
             filters: a_rare_text_is_reached_by_short_pages
             sessions: records_of_a_session_are_put_together
             sessions: equal_names_of_two_applications_are_two_sessions
+            sessions: the_time_of_the_latest_record_and_what_was_flagged_narrow_them
             sessions: pages_go_from_the_latest_to_the_oldest_also_between_equal_times
             statistics: days_end_at_midnight_and_stages_stand_apart
             statistics: everything_is_counted_and_a_duplicate_once
@@ -42,6 +43,7 @@ macro_rules! store_contract {
             costs: a_call_counts_under_the_names_that_its_sums_have
             costs: a_repeated_record_is_counted_once
             costs: an_erased_user_leaves_the_sums_without_a_name
+            costs: users_come_page_by_page_each_once
             costs: sums_outlive_records_and_those_of_users_end
             costs: a_run_deletes_old_sums_in_steps_until_none_is_left
             spending: the_last_minutes_are_summed_up_from_their_records
@@ -143,6 +145,13 @@ macro_rules! store_contract {
             saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed
             saved: an_identity_has_one_account_which_it_keeps
             saved: of_many_identities_at_once_one_gets_the_account
+            found_values: records_are_found_by_their_values_newest_first
+            found_values: values_of_many_records_at_once_are_each_its_own
+            found_values: the_records_with_the_same_values_are_counted_by_type
+            found_values: values_go_with_their_records
+            found_values: a_repeated_record_adds_no_values
+            found_values: a_new_key_comes_before_the_others_and_four_are_kept
+            found_values: values_of_a_removed_application_are_not_found
         }
     };
     ($(#[$attribute:meta])* $new:path => $($module:ident: $name:ident)+) => {

@@ -411,3 +411,34 @@ pub(crate) async fn a_run_deletes_old_sums_in_steps_until_none_is_left(bed: &Bed
         .sum();
     assert_eq!(calls, 1_201, "sums of all users together stay");
 }
+
+pub(crate) async fn users_come_page_by_page_each_once(bed: &Bed) {
+    let other = bed.add_application("other").await;
+    for user in ["D.Volkov", "ann", "Волков\0", "ann", "bob"] {
+        for model in ["m", "n"] {
+            bed.keep(answer(bed, Some(user), cost(model, None))).await;
+        }
+    }
+    let foreign = NewRecord {
+        application_id: other,
+        ..answer(bed, Some("carl"), cost("m", None))
+    };
+    bed.keep(foreign).await;
+    for (application, more) in [(None, &["carl"][..]), (Some(bed.application), &[][..])] {
+        let (mut found, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = bed.store.user_names(application, &after, 2).await.unwrap();
+            assert!(page.names.len() <= 2);
+            found.extend(page.names);
+            let Some(next) = page.next_after else {
+                break;
+            };
+            after = next;
+        }
+        found.sort_unstable();
+        let mut expected = vec!["D.Volkov", "ann", "bob", "Волков\0"];
+        expected.extend(more);
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+}

@@ -97,6 +97,7 @@ async fn assert_looked_up(store: &dyn Store) {
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
         unchecked: false,
+        found_values: Vec::new(),
         message: None,
         additional_parameters: Map::new(),
         chain: Some(ChainEntry {

@@ -19,6 +19,7 @@ mod erasure;
 mod exchanges;
 mod filters;
 mod fleet;
+mod found_values;
 mod lookups;
 mod policies;
 mod postgres;

@@ -117,3 +117,45 @@ pub(crate) async fn pages_go_from_the_latest_to_the_oldest_also_between_equal_ti
         assert_eq!(seen, expected);
     }
 }
+
+pub(crate) async fn the_time_of_the_latest_record_and_what_was_flagged_narrow_them(bed: &Bed) {
+    let other = bed.add_application("other").await;
+    for (name, at) in [("a", 0), ("b", 10), ("b", 20), ("c", 30), ("d", 40)] {
+        let mut record = of_session(bed, name, MORNING_MS + at);
+        record.answer.guardrails.flagged = at == 10 || at == 40;
+        record.user_id = Some("u".to_owned());
+        if name == "d" {
+            record.application_id = other;
+        }
+        bed.keep(record).await;
+    }
+    let names = async |filter: SessionFilter| {
+        let sessions = all(bed, filter).await;
+        let names = sessions.into_iter().map(|one| one.session_id);
+        names.collect::<Vec<_>>()
+    };
+    let any = SessionFilter::default;
+    let from_ms = Some(MORNING_MS + 20);
+    let to_ms = Some(MORNING_MS + 40);
+    let from = SessionFilter { from_ms, ..any() };
+    assert_eq!(names(from).await, ["d", "c", "b"]);
+    let to = SessionFilter { to_ms, ..any() };
+    assert_eq!(names(to).await, ["c", "b", "a"]);
+    let flagged = SessionFilter {
+        only_flagged: true,
+        ..any()
+    };
+    assert_eq!(names(flagged.clone()).await, ["d", "b"]);
+    let own = SessionFilter {
+        application_id: Some(bed.application),
+        ..flagged.clone()
+    };
+    assert_eq!(names(own).await, ["b"]);
+    let all_of_it = SessionFilter {
+        user_id: Some("u".to_owned()),
+        from_ms,
+        to_ms,
+        ..flagged
+    };
+    assert_eq!(names(all_of_it).await, ["b"]);
+}

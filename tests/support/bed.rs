@@ -72,6 +72,7 @@ impl Bed {
             tool_parts: monitor_model::CheckedParts::default(),
             blocked: false,
             unchecked: false,
+            found_values: Vec::new(),
             message: None,
             additional_parameters: Map::new(),
             chain: None,

@@ -89,6 +89,7 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/records?verdict=odd".to_owned(), "records-refused"),
         (format!("/ui/records/{record}"), "record"),
         (format!("/ui/records/{failed}"), "record-failed"),
+        ("/ui/records/by-value".to_owned(), "records-by-value"),
         ("/ui/sessions".to_owned(), "sessions"),
         ("/ui/costs".to_owned(), "costs"),
         ("/ui/overview".to_owned(), "overview"),

@@ -12,6 +12,7 @@ mod audit;
 mod behind_proxy;
 mod blockers;
 mod budgets;
+mod by_value;
 mod comfort;
 mod costs;
 mod defence;

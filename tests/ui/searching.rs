@@ -33,6 +33,7 @@ fn record(stack: &Stack, text: &str) -> NewRecord {
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
         unchecked: false,
+        found_values: Vec::new(),
         message: None,
         additional_parameters: Map::new(),
         chain: None,

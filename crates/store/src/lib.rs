@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod exchanges;
 mod fair_parts;
+mod found_values;
 mod gateway_reports;
 mod people;
 mod postgres;
@@ -45,6 +46,10 @@ pub use costs::{
 pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
 pub use exchanges::{Exchange, ExchangeStore, RecordLine};
+pub use found_values::{
+    FoundValue, LONGEST_VALUE_KIND, MOST_FOUND_VALUES, MOST_SAME, SameValues, ValueFilter,
+    ValueHash,
+};
 pub use gateway_reports::{GatewayReportStore, ReceivedReport};
 pub use people::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
 pub use people::saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
@@ -71,11 +76,13 @@ pub use settings::token_id::TokenId;
 pub use settings::tokens::{
     Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore,
 };
+pub use settings::value_keys::{MOST_VALUE_KEYS, ValueKey, ValueKeyStore};
 pub use sql::reused_id::STORED_APART;
 pub use sqlite::SqliteStore;
 pub use start_lock::StartLock;
 pub use statistics::{
     DayStatistics, HourTraffic, KEPT_HOURS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
+    UserNames,
 };
 pub use transfer::{
     Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,

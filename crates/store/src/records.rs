@@ -3,6 +3,7 @@
 use crate::chain::ChainEntry;
 use crate::costs::CallCost;
 use crate::error::StoreError;
+use crate::found_values::{FoundValue, SameValues, ValueFilter};
 use crate::record_filter::RecordFilter;
 use crate::sessions::{LIST_PAGE_BYTES, SessionFilter, SessionSummary};
 use async_trait::async_trait;
@@ -69,6 +70,8 @@ pub struct NewRecord {
     pub token: Option<String>,
     /// The answer to the caller.
     pub answer: AnalysisResponse,
+    /// What was found in it, as hashes: at most [`crate::MOST_FOUND_VALUES`].
+    pub found_values: Vec<FoundValue>,
 }
 
 impl NewRecord {
@@ -364,4 +367,23 @@ pub trait RecordStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError>;
+
+    /// One page of the records that have one of these values, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn page_by_values(&self, filter: &ValueFilter) -> Result<RecordPage, StoreError>;
+
+    /// The values of the record at this position.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn found_values(&self, seq: i64) -> Result<Vec<FoundValue>, StoreError>;
+
+    /// In how many other records the values of the record at this position are, by type; types whose values are in no
+    /// other record are left out. Neither the values nor the records that are looked at are without end.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn same_values(&self, seq: i64) -> Result<Vec<SameValues>, StoreError>;
 }

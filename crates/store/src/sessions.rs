@@ -59,6 +59,12 @@ pub struct SessionFilter {
     pub application_id: Option<ApplicationId>,
     /// Only sessions of this end user.
     pub user_id: Option<String>,
+    /// Only sessions whose latest record was received at this time or later, milliseconds since 1970.
+    pub from_ms: Option<i64>,
+    /// Only sessions whose latest record was received before this time, milliseconds since 1970.
+    pub to_ms: Option<i64>,
+    /// Only sessions with a record that a check flagged.
+    pub only_flagged: bool,
     /// The last session of the previous page: its `last_ms`, application and name.
     pub before: Option<(i64, ApplicationId, String)>,
     /// Sessions per page, from 1.

@@ -107,6 +107,15 @@ pub struct HourTraffic {
     pub max_us: u64,
 }
 
+/// Users whom the sums of costs name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserNames {
+    /// Those of the application, in an order of the store.
+    pub names: Vec<String>,
+    /// Where the next page begins; None when this is the last one.
+    pub next_after: Option<String>,
+}
+
 /// Statistics per day and traffic per hour.
 #[async_trait]
 pub trait StatisticsStore: Send + Sync {
@@ -129,6 +138,14 @@ pub trait StatisticsStore: Send + Sync {
     /// What calls cost, by day and group, the newest days first, then the highest sums. Retention of records does not
     /// lower them; those of single users are kept for [`crate::KEPT_COST_DAYS`] at most.
     async fn costs(&self, filter: &CostFilter) -> Result<Vec<CostSum>, StoreError>;
+
+    /// The users behind this one whom the sums of costs name, of one application or of all: so many are looked at.
+    async fn user_names(
+        &self,
+        application: Option<ApplicationId>,
+        after: &str,
+        limit: u32,
+    ) -> Result<UserNames, StoreError>;
 
     /// What the calls of an application cost that its budgets count.
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError>;

@@ -1,10 +1,10 @@
 //! The table of routes: path, method, handler. The OpenAPI document describes the same.
 
-use super::admin::{applications, audit, parts, replays, tokens, versions};
+use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, budgets, chain, costs, erasure, exchanges, export, files, list, sessions,
-    statistics,
+    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
+    sessions, statistics,
 };
 use crate::analysis::Services;
 use axum::extract::DefaultBodyLimit;
@@ -22,6 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         ("/records", get(list::list).delete(erasure::records)),
         ("/records/export", get(export::records)),
+        ("/records/by_value", post(by_value::find)),
         ("/records/{id}", get(list::one)),
         ("/records/{id}/explain", post(replays::explain)),
         ("/sessions", get(sessions::list)),
@@ -120,6 +121,7 @@ fn administration() -> Vec<Route> {
                 .delete(tokens::revoke),
         ),
         ("/tokens/{id}/rotate", post(tokens::rotate)),
+        ("/value_keys/rotate", post(value_keys::rotate)),
         ("/audit", get(audit::list)),
     ]
 }

@@ -23,6 +23,7 @@ pub(crate) mod verdict;
 use crate::analysis::access::Access;
 use crate::analysis::budgets::BudgetBoard;
 use crate::analysis::clock::now_ms;
+use crate::analysis::found_values::ValueKeys;
 use crate::config::Prices;
 use crate::fair_queue::TurnFigures;
 use crate::judge::Remote;
@@ -57,6 +58,8 @@ pub struct Ingest {
     pub(super) held_since: HeldSince,
     /// Learns of each record with a cost.
     pub(super) budgets: Arc<BudgetBoard>,
+    /// The keys of what is found.
+    pub(super) value_keys: Arc<ValueKeys>,
 }
 
 /// Milliseconds since 1970; [`i64::MAX`] for no time.

@@ -12,6 +12,7 @@ use super::record_builder::{self, AnalyzedMessage, CallerView};
 use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
+use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
 use crate::observe::ReusedId;
@@ -20,7 +21,7 @@ pub(crate) use erased_users::NOT_STORED;
 use erased_users::{RefusedExchange, durable_of_insert, verdict_of_insert};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
-use monitor_store::{NewRecord, Scope, StoreError, ToolCall};
+use monitor_store::{FoundValue, NewRecord, Scope, StoreError, ToolCall};
 use pending::{Pending, PendingNames};
 #[cfg(test)]
 pub(crate) use reused_id::OTHER_TEXT;
@@ -289,8 +290,10 @@ impl Ingest {
         let analyzed = self.analyze(&rules, subject, claim).await?;
         self.count_analyzed(stage, &analyzed.answer);
         let cost = self.cost_of(&rules, &analyzed);
+        let found_values = heavy(length, || self.found_values(&rules, &analyzed));
         let (mut record, caller_view) = record_builder::build(&rules, analyzed, cost);
         record.token = caller.token_id.map(|_| caller.name.clone());
+        record.found_values = found_values;
         let names = (!self.cost_names.name(&mut record)).then(|| PendingNames {
             names: self.cost_names.clone(),
             prices: self.prices.load_full(),
@@ -307,6 +310,15 @@ impl Ingest {
             caller_view,
             pending: Pending { parts, cost, names },
         })
+    }
+
+    /// What was found in a message, as hashes.
+    fn found_values(&self, rules: &RulesInForce, analyzed: &AnalyzedMessage) -> Vec<FoundValue> {
+        self.value_keys.refresh(now_ms());
+        let entities = &analyzed.answer.dataclean.entities;
+        let key = self.value_keys.newest(rules.application.id);
+        key.map(|key| key.found_in(&analyzed.message, entities))
+            .unwrap_or_default()
     }
 
     async fn analyze(

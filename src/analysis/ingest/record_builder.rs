@@ -85,6 +85,7 @@ pub(super) fn build(
         call: analyzed.parameters.call,
         token: None,
         answer: analyzed.answer,
+        found_values: Vec::new(),
     };
     (record, caller_view)
 }

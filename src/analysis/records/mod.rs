@@ -2,6 +2,7 @@
 //! records go again: erasure and retention.
 
 pub(crate) mod attachments;
+pub(crate) mod by_value;
 pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
@@ -20,14 +21,16 @@ pub(crate) use crate::analysis::budgets::spending::{BudgetUse, Spending};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Attachment, CallCost, ChainFilter, CostFilter, CostGroups, CostSum, FilterId, GatewaySeen,
-    HourTraffic, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned, SeenFilter,
-    SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord, WholePage,
+    HourTraffic, MOST_SAME, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, SameValues,
+    Scanned, SeenFilter, SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord,
+    WholePage,
 };
 
 use crate::analysis::access::Access;
 use crate::analysis::access::read_turns::ReadTurns;
 use crate::analysis::audit::AuditLog;
 use crate::analysis::budgets::BudgetBoard;
+use crate::analysis::found_values::ValueKeys;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::fair_queue::TurnFigures;
@@ -36,7 +39,7 @@ use files::file_room::FileRoom;
 use files::upload_room::{UploadFigures, UploadRoom};
 use monitor_store::{
     ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
-    StatisticsStore, StoreEngine, TombstoneStore,
+    StatisticsStore, StoreEngine, TombstoneStore, ValueKeyStore,
 };
 use std::sync::Arc;
 
@@ -61,6 +64,8 @@ pub struct Records {
     pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) budgets: Arc<BudgetBoard>,
+    pub(super) value_keys: Arc<ValueKeys>,
+    pub(super) new_value_keys: Arc<dyn ValueKeyStore>,
 }
 
 impl Records {

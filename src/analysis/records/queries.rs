@@ -15,6 +15,11 @@ use monitor_store::{
 };
 use std::sync::Arc;
 
+/// Users that are suggested for a part of a name, and how many names are looked at for them.
+const MOST_USERS: usize = 20;
+const USERS_OF_PAGE: u32 = 2_000;
+const PAGES_OF_USERS: usize = 10;
+
 /// The record of an identifier, if the caller may see it.
 pub(crate) async fn find_record(
     store: &Arc<dyn RecordStore>,
@@ -152,6 +157,35 @@ impl Records {
             Ok((traffic, found.await?))
         };
         self.reads.read(caller, read).await
+    }
+
+    /// Users whose names contain this text, in any letter case: the first ones of a bounded number of those whom the sums
+    /// of costs name.
+    pub(crate) async fn users_like(
+        &self,
+        caller: &Caller,
+        application: Option<ApplicationId>,
+        part: &str,
+    ) -> Result<Vec<String>, ApiError> {
+        let application = caller.narrow(application)?;
+        let part = part.to_lowercase();
+        let (mut found, mut after) = (Vec::new(), String::new());
+        for _ in 0..PAGES_OF_USERS {
+            let statistics = self.statistics.clone();
+            let read = async move {
+                let page = statistics.user_names(application, &after, USERS_OF_PAGE);
+                page.await
+            };
+            let page = self.reads.read(caller, read).await?;
+            let names = page.names.into_iter();
+            found.extend(names.filter(|name| name.to_lowercase().contains(&part)));
+            match page.next_after.filter(|_| found.len() < MOST_USERS) {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        found.truncate(MOST_USERS);
+        Ok(found)
     }
 
     /// What calls cost, and whether there are more sums than the filter's limit.

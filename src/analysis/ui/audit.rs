@@ -295,6 +295,7 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::RecordsReadmit => o.records_readmit,
         Action::RecordReadOriginal => o.record_read_original,
         Action::RecordsExport => o.records_export,
+        Action::RecordsFindValue => o.records_find_value,
         Action::AttachmentDownload => o.attachment_download,
         Action::AccountCreate => o.account_create,
         Action::AccountChange => o.account_change,
@@ -302,6 +303,7 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::AccountPassword => o.account_password,
         Action::AccountSignIn => o.account_sign_in,
         Action::AccountSignInFailed => o.account_sign_in_failed,
+        Action::ValueKeyRotate => o.value_key_rotate,
     }
 }
 

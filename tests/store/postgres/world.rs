@@ -111,6 +111,7 @@ pub(crate) fn a_record(
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
         unchecked: false,
+        found_values: Vec::new(),
         message: None,
         additional_parameters: Map::new(),
         chain: None,

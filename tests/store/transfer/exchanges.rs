@@ -42,6 +42,7 @@ fn record(application_id: ApplicationId, stage: Stage, tool: Option<&str>) -> Ne
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: false,
         unchecked: false,
+        found_values: Vec::new(),
         message: None,
         additional_parameters: serde_json::Map::new(),
         chain: None,

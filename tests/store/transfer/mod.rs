@@ -4,6 +4,7 @@
 mod drill;
 mod erased_costs;
 mod exchanges;
+mod found_values;
 mod interrupted;
 mod live;
 mod month;

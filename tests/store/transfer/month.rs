@@ -264,6 +264,7 @@ pub(crate) fn a_record(place: usize, exchange: i64) -> NewRecord {
         tool_parts: monitor_model::CheckedParts::default(),
         blocked: exchange == 1,
         unchecked: exchange == 2,
+        found_values: Vec::new(),
         message: (place == 1).then(|| Arc::from("the original \0")),
         additional_parameters: parameters(place),
         chain: None,

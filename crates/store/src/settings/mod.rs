@@ -5,3 +5,4 @@ pub(crate) mod audit;
 pub(crate) mod policies;
 pub(crate) mod token_id;
 pub(crate) mod tokens;
+pub(crate) mod value_keys;

@@ -4,6 +4,7 @@ use super::columns::Columns;
 use crate::costs::{CallCost, SumNames, Usage};
 use crate::error::StoreError;
 use crate::exchanges::RecordLine;
+use crate::found_values::VALUE_BYTES;
 use crate::record_filter::ToolFilter;
 use crate::records::{NewRecord, RecordSummary, StoredRecord, ToolCall};
 use crate::sessions::SessionSummary;
@@ -57,7 +58,7 @@ impl EncodedRecord {
         })
     }
 
-    /// Bytes of the serialized values, without the message and the cleaned text.
+    /// Bytes of the serialized values, without the message and the cleaned text, and of what was found.
     pub(crate) fn encoded_bytes(&self) -> usize {
         let always = [
             self.types.as_str(),
@@ -75,7 +76,8 @@ impl EncodedRecord {
             self.record.token.as_deref(),
         ];
         let optional = optional.into_iter().flatten();
-        always.into_iter().chain(optional).map(str::len).sum()
+        let texts: usize = always.into_iter().chain(optional).map(str::len).sum();
+        texts + self.record.found_values.len() * VALUE_BYTES
     }
 
     /// The model of the call.

@@ -1,8 +1,9 @@
 //! Statistics per day and traffic per hour from their columns.
 
 use super::columns::Columns;
+use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
-use crate::statistics::{DayStatistics, HourTraffic};
+use crate::statistics::{DayStatistics, HourTraffic, UserNames};
 use monitor_model::ApplicationId;
 
 /// One row of `statistics`, without its entity types.
@@ -39,5 +40,21 @@ pub(crate) fn hour(row: &impl Columns) -> Result<HourTraffic, StoreError> {
         tokens: row.count("tokens")?,
         total_us: row.count("total_us")?,
         max_us: row.count("max_us")?,
+    })
+}
+
+/// A page of users, from rows that say whether each is one of the application.
+pub(crate) fn user_names<R: Columns>(rows: &[R], limit: u32) -> Result<UserNames, StoreError> {
+    let mut names = Vec::new();
+    for row in rows {
+        let name = row.text("user_id")?;
+        if row.flag("is_own")? && name != OTHER_NAMES {
+            names.push(name);
+        }
+    }
+    let last = rows.last().filter(|_| rows.len() >= limit as usize);
+    Ok(UserNames {
+        names,
+        next_after: last.map(|row| row.text("user_id")).transpose()?,
     })
 }

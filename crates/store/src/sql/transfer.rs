@@ -8,6 +8,7 @@ use monitor_model::Stage;
 
 /// The statements that read these tables in order.
 pub(crate) const TOMBSTONES: &str = "SELECT * FROM erased_users ORDER BY at_ms, id";
+pub(crate) const VALUE_KEYS: &str = "SELECT * FROM value_keys ORDER BY id";
 pub(crate) const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id";
 pub(crate) const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
 pub(crate) const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";

@@ -8,6 +8,8 @@ pub enum Table {
     State,
     /// Tombstones of erased users, by the hash of their names.
     Tombstones,
+    /// Keys of found values.
+    ValueKeys,
     /// Applications with their rules and policies, in the order in which they were added.
     Applications,
     /// Earlier versions of them.
@@ -24,6 +26,8 @@ pub enum Table {
     Audit,
     /// Records with their texts, in the order of receipt.
     Records,
+    /// What was found in them, as hashes.
+    FoundValues,
     /// Sessions with their sums, which outlive single records.
     Sessions,
     /// Statistics by day.
@@ -64,6 +68,8 @@ pub(crate) const COSTS_SCHEMA: i64 = 18;
 pub(crate) const BUDGETS_SCHEMA: i64 = 19;
 /// The schema of both engines that introduced [`UNCHECKED`].
 pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
+/// The schema of both engines that introduced found values.
+pub(crate) const VALUES_SCHEMA: i64 = 26;
 
 /// The schema of both engines that introduced [`CALL`].
 pub(crate) const CALLS_SCHEMA: i64 = 25;
@@ -128,9 +134,10 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::State,
         Self::Tombstones,
+        Self::ValueKeys,
         Self::Applications,
         Self::ApplicationVersions,
         Self::Tokens,
@@ -139,6 +146,7 @@ impl Table {
         Self::SavedFilters,
         Self::Audit,
         Self::Records,
+        Self::FoundValues,
         Self::Sessions,
         Self::Statistics,
         Self::StatisticsTypes,
@@ -160,6 +168,7 @@ impl Table {
         match self {
             Self::State => "state",
             Self::Tombstones => "tombstones",
+            Self::ValueKeys => "value_keys",
             Self::Applications => "applications",
             Self::ApplicationVersions => "application_versions",
             Self::Tokens => "tokens",
@@ -168,6 +177,7 @@ impl Table {
             Self::SavedFilters => "saved_filters",
             Self::Audit => "audit",
             Self::Records => "records",
+            Self::FoundValues => "found_values",
             Self::Sessions => "sessions",
             Self::Statistics => "statistics",
             Self::StatisticsTypes => "statistics_types",
@@ -200,6 +210,7 @@ impl Table {
         match self {
             Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
             Self::Costs => schema >= COSTS_SCHEMA,
+            Self::ValueKeys | Self::FoundValues => schema >= VALUES_SCHEMA,
             _ => true,
         }
     }
@@ -209,6 +220,7 @@ impl Table {
         match self {
             Self::State => STATE,
             Self::Tombstones => TOMBSTONES,
+            Self::ValueKeys => VALUE_KEYS,
             Self::Applications => APPLICATIONS,
             Self::ApplicationVersions => APPLICATION_VERSIONS,
             Self::Tokens => TOKENS,
@@ -217,6 +229,7 @@ impl Table {
             Self::SavedFilters => SAVED_FILTERS,
             Self::Audit => AUDIT,
             Self::Records => RECORDS,
+            Self::FoundValues => FOUND_VALUES,
             Self::Sessions => SESSIONS,
             Self::Statistics => STATISTICS,
             Self::StatisticsTypes => STATISTICS_TYPES,
@@ -249,6 +262,12 @@ const STATE: &[Column] = columns! {
 };
 const TOMBSTONES: &[Column] = columns! {
     Id: "id"; Bytes: "user_hash"; Id: "application_id"; Number: "at_ms";
+};
+const VALUE_KEYS: &[Column] = columns! {
+    Number: "id"; Bytes: "secret"; Number: "created_at_ms";
+};
+const FOUND_VALUES: &[Column] = columns! {
+    Id: "record_id"; Bytes: "hash"; Text: "kind"; Number: "key_id";
 };
 const APPLICATIONS: &[Column] = columns! {
     Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version"; Document: "rules"; Word:

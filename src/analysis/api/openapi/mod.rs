@@ -7,11 +7,11 @@ mod shape;
 mod tests;
 
 use self::finish::Examples;
-use super::admin::{applications, audit, parts, replays, tokens, versions};
+use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, budgets, chain, costs, erasure, exchanges, export, files, list, sessions,
-    statistics,
+    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
+    sessions, statistics,
 };
 use super::refusals;
 use super::schemas;
@@ -64,6 +64,7 @@ pub fn openapi_json() -> &'static [u8] {
         list::list,
         erasure::records,
         export::records,
+        by_value::find,
         list::one,
         replays::explain,
         attachments::to_prompt,
@@ -99,6 +100,7 @@ pub fn openapi_json() -> &'static [u8] {
         tokens::change,
         tokens::revoke,
         tokens::rotate,
+        value_keys::rotate,
         audit::list,
         home,
     ),

@@ -93,11 +93,21 @@ pub(crate) fn sessions(mut query: Query) -> Result<SessionFilter, ApiError> {
     let filter = SessionFilter {
         application_id: query.typed("application_id", UUID, application)?,
         user_id: text(&mut query, "user_id")?,
+        from_ms: query.typed("from", TIME, time)?,
+        to_ms: query.typed("to", TIME, time)?,
+        only_flagged: query
+            .typed("flagged", "must be true", |text| {
+                (text == "true").then_some(())
+            })?
+            .is_some(),
         before: query.typed("before", cursor, read_session_cursor)?,
         limit: query.limit()?,
     };
     query.finish()?;
-    Ok(filter)
+    match (filter.from_ms, filter.to_ms) {
+        (Some(from), Some(to)) if from > to => Err(FieldProblem::new("from", LATE).into()),
+        _ => Ok(filter),
+    }
 }
 
 /// The filter of `GET /statistics`; the default is the 30 days that end with `today`.

@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = RecordList)]
-struct List<'a> {
-    records: Vec<Item<'a>>,
+pub(super) struct List<'a> {
+    pub(super) records: Vec<Item<'a>>,
     /// `before` of the next page; null on the last one.
-    next_before: Option<i64>,
+    pub(super) next_before: Option<i64>,
 }
 
 /// List records, newest first

@@ -2,6 +2,7 @@
 
 pub(crate) mod attachments;
 pub(crate) mod budgets;
+pub(super) mod by_value;
 pub(super) mod chain;
 pub(crate) mod costs;
 mod csv;

@@ -10,6 +10,7 @@ mod parameters;
 mod policies;
 mod rules;
 mod tokens;
+mod values;
 mod words;
 
 pub(super) use applications::{
@@ -27,4 +28,5 @@ pub(super) use parameters::{
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};
+pub(super) use values::ValueSearch;
 pub(super) use words::words;

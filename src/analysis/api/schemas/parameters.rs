@@ -102,6 +102,15 @@ pub(crate) struct SessionPage {
     /// Only this end user.
     #[param(max_length = 1000)]
     user_id: Option<String>,
+    /// Whose latest record was received at this time or later, as RFC 3339 or milliseconds since 1970.
+    #[param(value_type = Option<Time>, inline)]
+    from: Option<String>,
+    /// Whose latest record was received before this time.
+    #[param(value_type = Option<Time>, inline)]
+    to: Option<String>,
+    /// Only sessions in which a check flagged something: `true`, or left out.
+    #[param(value_type = Option<OnlyTrue>, inline)]
+    flagged: Option<String>,
     /// `next_before` of the previous page.
     before: Option<String>,
 }

@@ -140,6 +140,7 @@ phrases! {
     records_readmit: "let an erased user's records be stored again", "разрешение снова хранить записи пользователя";
     record_read_original: "read the original of a record", "просмотр исходного текста записи";
     records_export: "exported records", "экспорт записей";
+    records_find_value: "looked for a value", "поиск по значению";
     attachment_download: "downloaded an attachment", "скачивание вложения";
     account_create: "created an account", "создание учётной записи";
     account_change: "changed an account", "изменение учётной записи";
@@ -147,6 +148,7 @@ phrases! {
     account_password: "set a password", "установка пароля";
     account_sign_in: "signed in", "вход";
     account_sign_in_failed: "failed to sign in", "неудачный вход";
+    value_key_rotate: "made a new key of found values", "новый ключ найденных значений";
     nobody_known: "unknown person", "неизвестный пользователь";
     reason: "reason", "причина";
     unknown_name: "no account has this name", "такой учётной записи нет";

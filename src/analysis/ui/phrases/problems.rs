@@ -63,6 +63,8 @@ static TABLE: &[(&str, &str)] = &[
     ("contains the character NUL", "есть символ NUL"),
     ("contains a text with the character NUL", "есть текст с символом NUL"),
     ("is not one of the list", "нет в списке"),
+    ("is no value of this type", "не подходит ни к одному хранимому типу"),
+    ("is missing: there are more than {} applications", "не задано: приложений больше {}"),
     ("unknown; allowed: {}", "неизвестное поле; допустимы: {}"),
     ("is an unknown field; allowed: {}", "неизвестное поле; допустимы: {}"),
     ("unknown {} `{}`; one of {}", "неизвестное значение {}: `{}`; допустимы: {}"),

@@ -19,6 +19,11 @@ phrases! {
     only_prompts: "Prompts", "Запросы";
     only_answers: "Answers", "Ответы";
     search_text: "Search in texts", "Поиск по тексту";
+    by_value: "Search by value", "Поиск по значению";
+    by_value_hint: "Finds the records in which this value was found, however it is written. Values are stored as hashes only, and the audit log has an entry of the search without the value.",
+        "Находит записи, в которых было это значение, как бы оно ни было написано. Значения хранятся только в виде хешей; в журнале действий остаётся запись о поиске без значения.";
+    value: "Value", "Значение";
+    any_value_type: "Any built-in type", "Любой встроенный тип";
     name_or_id: "Name or identifier", "Имя или идентификатор";
     suggested: "Applications found: {}", "Найдено приложений: {}";
     suggested_some: "First {} applications shown; type more of the name",
@@ -35,6 +40,8 @@ phrases! {
     failed: "Failed exchanges", "Вызовы со сбоем";
     wrong_filter: "Invalid filter:", "Неверный фильтр:";
     unknown_type: "no finding has the type", "нет находок типа";
+    users_meant: "No record names exactly this user. Users whose names contain it:",
+        "Записей ровно этого пользователя нет. Пользователи, в именах которых это есть:";
     types_meant: "Did you mean", "Возможно, вы имели в виду";
     types_are_named: "The field suggests the built-in types; custom patterns have their own names.",
         "Встроенные типы подсказывает поле; у своих шаблонов свои имена.";
@@ -184,10 +191,16 @@ phrases! {
     part: "Part", "Часть";
     text: "Text", "Текст";
 
+    same_values: "The same values in other records", "Те же значения в других записях";
+    other_records: "Other records", "Других записей";
+    their_users: "Users", "Пользователей";
+    show_same: "Show", "Показать";
+
     // Sessions
     sessions: "Sessions", "Сессии";
     sessions_hint: "Exchanges grouped by the client's session, latest first.",
         "Обмены, сгруппированные по сессиям клиентов, сначала последние.";
+    flagged_sessions: "With violations only", "Только с нарушениями";
     messages: "Messages", "Сообщений";
     flagged_messages: "Flagged", "С нарушениями";
     last_message: "Latest message", "Последнее сообщение";

@@ -1,7 +1,8 @@
 //! The list of records: filters, keyset pages, exports, and a table that grows by itself while its
 //! first page is open.
 
-use super::filters::{self, filter_bar, types};
+use super::by_value::{self, Typed};
+use super::filters::{self, filter_bar, types, users};
 use super::rows;
 use crate::analysis::records::{RecordFilter, RecordPage};
 use crate::analysis::ui::failure::Failure;
@@ -15,7 +16,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
-use monitor_model::is_pattern_name;
+use monitor_model::{ApplicationId, is_pattern_name};
 use std::sync::Arc;
 
 /// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.
@@ -51,6 +52,7 @@ pub(super) async fn page_with(
         (message)
         (saved)
         (filters::form(visit, query))
+        (by_value::form(&visit.view, &Typed::default(), false))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);
@@ -69,10 +71,14 @@ async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<
         limit: 1,
         ..RecordFilter::default()
     };
+    let user = filter.user_id.clone().filter(|_| filter.before.is_none());
     let records = &services.records;
     let page = records.page(&visit.caller, filter.clone()).await?;
     let rows = records.rows(&visit.caller, &filter, &page.records).await?;
-    let unknown = match page.records.is_empty() && page.next_before.is_none() {
+    let is_nothing = page.records.is_empty() && page.next_before.is_none();
+    let user = user.filter(|_| is_nothing);
+    let meant = users_meant(services, visit, searched.application_id, user).await?;
+    let unknown = match is_nothing {
         true => unknown_type(services, visit, searched).await?,
         false => None,
     };
@@ -85,10 +91,27 @@ async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<
             (exports(view, &query))
         }
         @if let Some(kind) = unknown { (types::unknown(view, &query, &kind)) }
+        (users::meant(view, &query, &meant))
         (table(view, &page, shown, rows.is_empty()))
         @if query.has(&["text"]) { (search(view, &query, &page, enough)) }
         div #ways { (pager(view, &query, &page)) }
     })
+}
+
+/// Users whose names contain the user of a filter that finds nothing.
+async fn users_meant(
+    services: &Services,
+    visit: &Visit,
+    application: Option<ApplicationId>,
+    user: Option<String>,
+) -> Result<Vec<String>, ApiError> {
+    match user {
+        Some(user) => {
+            let records = &services.records;
+            records.users_like(&visit.caller, application, &user).await
+        }
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The type of this filter, if it is none that is built in and no record has a find of it.

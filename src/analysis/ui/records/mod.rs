@@ -2,6 +2,7 @@
 //! its live updates, one record, sessions as conversations, exports and files.
 
 mod bounded_text;
+mod by_value;
 mod conversation;
 mod details;
 mod download;
@@ -35,7 +36,12 @@ pub(crate) fn routes() -> Router<Ui> {
             post(filters::saved_filters::remove),
         )
         .route("/records/export", get(download::export))
+        .route(
+            "/records/by-value",
+            get(by_value::page).post(by_value::find),
+        )
         .route("/records/{id}", get(record::page))
+        .route("/records/{id}/same", get(by_value::same))
         .route("/records/{id}/original", post(record::reveal))
         .route("/records/{id}/json", get(download::json))
         .route("/records/{id}/attachments/{sha256}", get(download::file))

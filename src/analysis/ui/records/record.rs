@@ -3,7 +3,7 @@
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
 use super::exchange::{self, Beside};
-use super::{details, record_id, rows, tool_calls, tool_parts, verdicts};
+use super::{by_value, details, record_id, rows, tool_calls, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::records::StoredRecord;
@@ -120,6 +120,10 @@ async fn show(
     let tools = services.records.tool_calls(&visit.caller, &record.summary);
     let tools = tools.await?;
     let beside = Beside::of(services, visit, &record.summary, query).await?;
+    let same = services
+        .records
+        .same_values(&visit.caller, &record.summary)
+        .await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
         (beside.ways(view))
@@ -139,7 +143,7 @@ async fn show(
         (beside.message(view, Stage::PostCall))
         (beside.outcome(view, &record.summary))
         div.halves {
-            div { (verdicts::card(view, record)) (details::files(visit, &address, &files)) }
+            div { (verdicts::card(view, record)) (by_value::card(view, record.summary.id, &same)) (details::files(visit, &address, &files)) }
             div { (details::card(visit, record, beside.other.as_ref().map(|other| &other.record.summary))) (details::parameters(view, record)) }
         }
     };

@@ -48,6 +48,11 @@ fn form(view: &View, query: &ListQuery) -> Markup {
             div.row {
                 (application_field::field(Label::Shown(r.application), query.text("application_id"), r.name_or_id))
                 label { (r.user) input name="user_id" value=(query.text("user_id")) maxlength="1000" autocomplete="off" spellcheck="false"; }
+                label { (r.from) input type="datetime-local" name="from" value=(query.text("from")) autocomplete="off"; }
+                label { (r.until) input type="datetime-local" name="to" value=(query.text("to")) autocomplete="off"; }
+            }
+            div.row {
+                label.tick { input type="checkbox" name="flagged" value="true" checked[query.has(&["flagged"])]; span { (r.flagged_sessions) } }
                 div.actions {
                     button.primary type="submit" { (t.search) }
                     a.button.quiet href="/ui/sessions" { (t.clear) }

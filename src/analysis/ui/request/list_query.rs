@@ -24,6 +24,8 @@ pub(crate) const FOLDED: [&str; 10] = [
     "from",
     "to",
 ];
+/// The part that only the filter of sessions has.
+const FLAGGED: &str = "flagged";
 /// The page of a list.
 const PAGE: [&str; 2] = ["before", "limit"];
 
@@ -44,7 +46,7 @@ impl ListQuery {
     /// Reads the parts of a filter; other names are ignored.
     pub(crate) fn read(Query(pairs): Pairs) -> Self {
         let known = |(name, text): (String, String)| {
-            let mut names = MAIN.into_iter().chain(FOLDED).chain(PAGE);
+            let mut names = MAIN.into_iter().chain(FOLDED).chain(PAGE).chain([FLAGGED]);
             let name = names.find(|known| *known == name)?;
             let text = text.trim();
             (!text.is_empty()).then(|| (name, text.to_owned()))
@@ -129,7 +131,7 @@ impl ListQuery {
 
     /// As the filter of a list of records.
     pub(crate) fn records(&self) -> Result<RecordFilter, ApiError> {
-        filters::records(FilterQuery::of(self.pairs()))
+        filters::records(FilterQuery::of(self.with(FLAGGED, None).pairs()))
     }
 
     /// As the filter of a list of sessions.

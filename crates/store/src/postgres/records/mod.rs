@@ -6,6 +6,7 @@ mod chain;
 pub(super) mod erased_users;
 mod exchanges;
 pub(super) mod failure;
+mod found_values;
 mod ledger;
 mod list;
 pub(super) mod row;
@@ -14,6 +15,7 @@ mod text_search;
 
 use super::store::PostgresStore;
 use crate::error::StoreError;
+use crate::found_values::{FoundValue, SameValues, ValueFilter};
 use crate::record_filter::RecordFilter;
 use crate::records::{
     Insertion, NewRecord, PageInProgress, RecordPage, RecordStore, StoredRecord, WHOLE_PAGE_BYTES,
@@ -66,5 +68,17 @@ impl RecordStore for PostgresStore {
         let mut query = sessions::query(filter);
         let rows = self.all(query.build().persistent(false)).await?;
         rows.iter().map(session).collect()
+    }
+
+    async fn page_by_values(&self, filter: &ValueFilter) -> Result<RecordPage, StoreError> {
+        self.records_with_values(filter).await
+    }
+
+    async fn found_values(&self, seq: i64) -> Result<Vec<FoundValue>, StoreError> {
+        self.values_of_record(seq).await
+    }
+
+    async fn same_values(&self, seq: i64) -> Result<Vec<SameValues>, StoreError> {
+        self.same_as_record(seq).await
     }
 }

@@ -17,6 +17,16 @@ pub(super) fn query(filter: &SessionFilter) -> QueryBuilder<Postgres> {
         query.push(" AND s.user_key = ").push_bind(text_key(&user));
         query.push(" AND s.user_id = ").push_bind(user);
     }
+    if let Some(from) = filter.from_ms {
+        query.push(" AND s.last_ms >= ").push_bind(from);
+    }
+    if let Some(to) = filter.to_ms {
+        query.push(" AND s.last_ms < ").push_bind(to);
+    }
+    if filter.only_flagged {
+        // As the partial indexes state it.
+        query.push(" AND s.flagged > 0");
+    }
     if let Some((last_ms, application, session)) = &filter.before {
         query.push(" AND s.last_ms <= ").push_bind(*last_ms);
         query.push(" AND (s.last_ms, s.application_id, s.session_id) < (");

@@ -5,6 +5,7 @@ use crate::error::StoreError;
 use crate::postgres::pool::Attempts;
 use crate::postgres::seq::Day;
 use crate::sql::columns::Columns as _;
+use crate::transfer::VALUES_SCHEMA;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Connection as _, PgConnection, Postgres, QueryBuilder};
@@ -30,9 +31,15 @@ const BELONGING: [&str; 4] = [
     "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
     "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
 ];
-const ATTACHMENTS_OF_DAY: &str = "
-    DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
-        WHERE seq >= $1 AND seq < $2 LIMIT $3)";
+/// Schemas before [`VALUES_SCHEMA`] have none.
+const FOUND_VALUES: &str =
+    "DELETE FROM found_values WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3";
+const OF_DAY: [&str; 2] = [
+    "DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
+        WHERE seq >= $1 AND seq < $2 LIMIT $3)",
+    "DELETE FROM found_values WHERE (hash, seq) IN (SELECT hash, seq FROM found_values
+        WHERE seq >= $1 AND seq < $2 LIMIT $3)",
+];
 
 /// Which records may be removed.
 #[derive(Clone, Copy)]
@@ -144,8 +151,20 @@ pub(super) async fn delete(
     connection: &mut PgConnection,
     seqs: &[i64],
 ) -> Result<Amount, StoreError> {
+    delete_in_schema(connection, seqs, VALUES_SCHEMA).await
+}
+
+/// The same in an older schema, which may have no found values.
+pub(super) async fn delete_in_schema(
+    connection: &mut PgConnection,
+    seqs: &[i64],
+    schema: i64,
+) -> Result<Amount, StoreError> {
     if seqs.is_empty() {
         return Ok(Amount::default());
+    }
+    if schema >= VALUES_SCHEMA {
+        at(FOUND_VALUES, seqs).execute(&mut *connection).await?;
     }
     let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
     for statement in [LOCK_BLOBS].into_iter().chain(BELONGING) {
@@ -165,24 +184,30 @@ fn at(statement: &'static str, seqs: &[i64]) -> Query<'static, Postgres, PgArgum
     query.persistent(false)
 }
 
-/// Deletes, in steps, the links of a day whose partition was dropped.
-pub(super) async fn delete_attachments(
+/// Deletes, in steps, the links and the found values of a day whose partition was dropped.
+pub(super) async fn delete_of_day(
     connection: &mut PgConnection,
     day: Day,
 ) -> Result<(), StoreError> {
+    for statement in OF_DAY {
+        while delete_step_of_day(connection, day, statement).await? > 0 {}
+    }
+    Ok(())
+}
+
+async fn delete_step_of_day(
+    connection: &mut PgConnection,
+    day: Day,
+    statement: &'static str,
+) -> Result<u64, StoreError> {
+    let mut attempts = Attempts::default();
     loop {
-        let mut attempts = Attempts::default();
-        let deleted = loop {
-            let query = sqlx::query(ATTACHMENTS_OF_DAY).bind(day.first());
-            let query = query.bind(day.next().first()).bind(STEP);
-            let deleted = query.execute(&mut *connection).await;
-            let deleted = deleted.map_err(StoreError::from);
-            if !attempts.again(&deleted) {
-                break deleted?;
-            }
-        };
-        if deleted.rows_affected() == 0 {
-            return Ok(());
+        let query = sqlx::query(statement).bind(day.first());
+        let query = query.bind(day.next().first()).bind(STEP);
+        let deleted = query.execute(&mut *connection).await;
+        let deleted = deleted.map_err(StoreError::from);
+        if !attempts.again(&deleted) {
+            return Ok(deleted?.rows_affected());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Erasing the records of a user.
 
-use super::delete::delete;
+use super::delete::delete_in_schema;
 use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::postgres::statistics::costs::add_to_sums;
@@ -107,7 +107,7 @@ pub(in crate::postgres) async fn step_in_schema(
     };
     let query = sqlx::query_scalar("SELECT count(*) FROM attachments WHERE seq = ANY ($1)");
     let attached: i64 = query.bind(&seqs).fetch_one(&mut *connection).await?;
-    let removed = delete(connection, &seqs).await?;
+    let removed = delete_in_schema(connection, &seqs, schema).await?;
     Ok(Erased {
         records: removed.records,
         attachments: attached.unsigned_abs(),

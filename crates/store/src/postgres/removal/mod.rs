@@ -72,9 +72,14 @@ impl RecordRemoval for PostgresStore {
     }
 }
 
-/// Deletes the records at these positions with everything that belongs to them.
-pub(super) async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(), StoreError> {
-    delete::delete(connection, seqs).await.map(drop)
+/// Deletes the records at these positions, in a database of this schema, with everything that belongs to them.
+pub(super) async fn delete(
+    connection: &mut PgConnection,
+    seqs: &[i64],
+    schema: i64,
+) -> Result<(), StoreError> {
+    let deleted = delete::delete_in_schema(connection, seqs, schema);
+    deleted.await.map(drop)
 }
 
 impl PostgresStore {

@@ -6,5 +6,6 @@ mod changes;
 mod policies;
 mod token_uses;
 mod tokens;
+mod value_keys;
 
 pub(super) use token_uses::note_uses;

@@ -1,15 +1,16 @@
 //! Reads statistics per day, application and stage, and traffic per hour.
 
+use super::user_names::NEXT;
 use super::{cost_sums, spending, traffic};
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
-use crate::postgres::values::stage_number;
+use crate::postgres::values::{escaped, stage_number};
 use crate::sql::columns::{Columns as _, type_count};
-use crate::sql::statistics::{day, hour};
+use crate::sql::statistics::{day, hour, user_names};
 use crate::statistics::{
     DayStatistics, HourTraffic, MOST_OWN_KINDS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
-    counted_as, shared_kinds,
+    UserNames, counted_as, shared_kinds,
 };
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
@@ -90,6 +91,19 @@ impl StatisticsStore for PostgresStore {
 
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
         spending::read(self, filter).await
+    }
+
+    async fn user_names(
+        &self,
+        application: Option<ApplicationId>,
+        after: &str,
+        limit: u32,
+    ) -> Result<UserNames, StoreError> {
+        let query = sqlx::query(NEXT)
+            .bind(escaped(after))
+            .bind(application.map(|id| id.0))
+            .bind(i64::from(limit));
+        user_names(&self.all(query).await?, limit)
     }
 
     async fn traffic(

@@ -6,6 +6,7 @@ mod read;
 mod records;
 mod select;
 mod settings;
+mod values;
 mod write;
 
 use super::connect::Connector;

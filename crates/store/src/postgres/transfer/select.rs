@@ -3,7 +3,7 @@
 
 use crate::sql::transfer::{
     ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
-    TOKENS, TOMBSTONES,
+    TOKENS, TOMBSTONES, VALUE_KEYS,
 };
 use crate::transfer::Table;
 
@@ -12,6 +12,7 @@ pub(super) fn select(table: Table) -> &'static str {
     match table {
         Table::State => STATE,
         Table::Tombstones => TOMBSTONES,
+        Table::ValueKeys => VALUE_KEYS,
         Table::Applications => APPLICATIONS,
         Table::ApplicationVersions => APPLICATION_VERSIONS,
         Table::Tokens => TOKENS,
@@ -20,6 +21,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::SavedFilters => SAVED_FILTERS,
         Table::Audit => AUDIT,
         Table::Records => RECORDS,
+        Table::FoundValues => FOUND_VALUES,
         Table::Sessions => SESSIONS,
         Table::Statistics => STATISTICS,
         Table::StatisticsTypes => STATISTICS_TYPES,
@@ -54,6 +56,11 @@ const APPLICATION_VERSIONS: &str = "
 const AUDIT: &str = "SELECT * FROM audit_log ORDER BY seq";
 /// They are read by pages.
 const RECORDS: &str = "SELECT FROM records WHERE false";
+const FOUND_VALUES: &str = "
+    SELECT r.id AS record_id, f.hash, f.kind, f.key_id FROM found_values f JOIN records r ON r.seq = f.seq
+    WHERE NOT EXISTS (SELECT FROM removed_applications gone
+        WHERE gone.application_id = r.application_id AND r.seq < gone.below)
+    ORDER BY f.seq, f.hash";
 const SESSIONS: &str = "
     SELECT s.* FROM sessions s WHERE NOT EXISTS (SELECT FROM removed_applications gone
         WHERE gone.application_id = s.application_id AND s.last_ms <= gone.removed_at_ms)

@@ -4,6 +4,7 @@
 use super::copy::CopyText;
 use super::records::{DayKey, Kept, RecordsWriter, waits_for};
 use super::settings;
+use super::values;
 use crate::attachments::BlobHash;
 use crate::error::{StoreError, UNFINISHED};
 use crate::postgres::connect;
@@ -200,6 +201,7 @@ impl StoreWriter for Writer {
             }
             Table::Attachments => self.write_attachments(&rows).await,
             unknown if !unknown.is_in(self.schema) => Ok(()),
+            Table::FoundValues => values::insert(&mut self.connection, &rows).await,
             plain => self.write_plain(plain, &rows).await,
         }
     }
@@ -226,7 +228,7 @@ impl StoreWriter for Writer {
             let mut transaction = self.connection.begin().await?;
             let query = sqlx::query_scalar("SELECT seq FROM records WHERE id = ANY ($1)");
             let seqs: Vec<i64> = query.bind(ids).fetch_all(&mut *transaction).await?;
-            removal::delete(&mut transaction, &seqs).await?;
+            removal::delete(&mut transaction, &seqs, self.schema).await?;
             removed += seqs.len() as u64;
             transaction.commit().await?;
         }

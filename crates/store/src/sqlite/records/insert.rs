@@ -3,6 +3,8 @@
 
 use super::earlier::{Earlier, earlier, tool_call_id};
 use super::erased_users;
+use super::found_values::{self, StoredAt};
+use super::portions::portions;
 use crate::chain::{ReceivedNumber, column};
 use crate::error::StoreError;
 use crate::records::Insertion;
@@ -16,12 +18,7 @@ use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
-use std::ops::Range;
 use uuid::Uuid;
-
-/// The most rows in one statement. Statements have this many rows or a smaller power of two, so that a few
-/// prepared statements serve every batch.
-const ROWS: usize = 64;
 
 /// Bytes of a record whose statement is not kept.
 const LONG: i64 = 256 * 1024;
@@ -111,6 +108,7 @@ pub(in crate::sqlite) async fn insert(
             .bind(MOST_OWN_KINDS)
             .execute(&mut *connection)
             .await?;
+        found_values::insert(connection, stored_at(&accepted, &settled, first)).await?;
     }
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut settled = accepted.into_iter().zip(settled).peekable();
@@ -124,6 +122,28 @@ pub(in crate::sqlite) async fn insert(
     }
     chain::enter(connection, numbers(rows, &outcomes)).await?;
     Ok(outcomes)
+}
+
+/// Where the new rows stand: those that are stored apart come behind all others.
+fn stored_at<'r>(
+    rows: &[&'r EncodedRecord],
+    settled: &[Result<Insertion, StoreError>],
+    first: i64,
+) -> Vec<StoredAt<'r>> {
+    let mut apart = first + rows.len() as i64;
+    let mut stored = Vec::with_capacity(rows.len());
+    for ((own, row), outcome) in (first..).zip(rows.iter().copied()).zip(settled) {
+        let seq = match outcome {
+            Ok(Insertion::New) => own,
+            Ok(Insertion::Apart(_)) => {
+                apart += 1;
+                apart - 1
+            }
+            _ => continue,
+        };
+        stored.push(StoredAt { seq, row });
+    }
+    stored
 }
 
 /// What becomes of rows, by whether they were inserted. Those that are stored apart get the positions from `end`.
@@ -368,33 +388,4 @@ fn bytes(row: &EncodedRecord) -> i64 {
 fn statement(rows: usize) -> String {
     let list = |row: &str| vec![row; rows].join(",");
     [RECORDS, &list(RECORD), BODIES, &list(BODY), BODIES_END].concat()
-}
-
-/// The rows in portions of a power of two.
-fn portions(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let left = (rows - start).min(ROWS);
-        let size = (left > 0).then(|| 1 << left.ilog2())?;
-        start += size;
-        Some(start - size..start)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::portions;
-
-    #[test]
-    fn portions_cover_every_row_once() {
-        for rows in 0..300 {
-            let mut next = 0;
-            for portion in portions(rows) {
-                assert_eq!(portion.start, next);
-                assert!(portion.len().is_power_of_two() && portion.len() <= super::ROWS);
-                next = portion.end;
-            }
-            assert_eq!(next, rows);
-        }
-    }
 }

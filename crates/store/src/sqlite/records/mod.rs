@@ -5,13 +5,16 @@ mod earlier;
 mod erased_users;
 mod exchanges;
 pub(super) mod filters;
+mod found_values;
 pub(super) mod insert;
+mod portions;
 pub(super) mod sessions;
 mod text_search;
 
 use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
+use crate::found_values::{FoundValue, SameValues, ValueFilter};
 use crate::record_filter::RecordFilter;
 use crate::records::{
     Durable, Insertion, NewRecord, PageInProgress, RecordPage, RecordStore, StoredRecord,
@@ -92,6 +95,18 @@ impl RecordStore for SqliteStore {
 
     async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError> {
         sessions::page(&self.readers, filter).await
+    }
+
+    async fn page_by_values(&self, filter: &ValueFilter) -> Result<RecordPage, StoreError> {
+        found_values::page(&self.readers, filter).await
+    }
+
+    async fn found_values(&self, seq: i64) -> Result<Vec<FoundValue>, StoreError> {
+        found_values::of_record(&self.readers, seq).await
+    }
+
+    async fn same_values(&self, seq: i64) -> Result<Vec<SameValues>, StoreError> {
+        found_values::same(&self.readers, seq).await
     }
 }
 

@@ -18,6 +18,8 @@ pub(in crate::sqlite) fn query(filter: &SessionFilter) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT * FROM sessions INDEXED BY ");
     query.push(match (&filter.user_id, filter.application_id) {
         (Some(_), _) => "sessions_by_user",
+        (None, Some(_)) if filter.only_flagged => "sessions_flagged_by_application",
+        (None, None) if filter.only_flagged => "sessions_flagged",
         (None, Some(_)) => "sessions_by_application",
         (None, None) => "sessions_by_time",
     });
@@ -27,6 +29,16 @@ pub(in crate::sqlite) fn query(filter: &SessionFilter) -> QueryBuilder<Sqlite> {
     }
     if let Some(id) = filter.application_id {
         query.push(" AND application_id = ").push_bind(id.0);
+    }
+    if let Some(from) = filter.from_ms {
+        query.push(" AND last_ms >= ").push_bind(from);
+    }
+    if let Some(to) = filter.to_ms {
+        query.push(" AND last_ms < ").push_bind(to);
+    }
+    if filter.only_flagged {
+        // As the partial indexes state it.
+        query.push(" AND flagged > 0");
     }
     if let Some((last_ms, application, session)) = &filter.before {
         query.push(" AND (last_ms, application_id, session_id) < (");

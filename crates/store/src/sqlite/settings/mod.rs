@@ -4,6 +4,7 @@ mod applications;
 pub(super) mod audit;
 mod policies;
 pub(super) mod tokens;
+mod value_keys;
 mod watch;
 
 pub(super) use watch::SettingsWatch;

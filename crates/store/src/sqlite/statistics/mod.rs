@@ -5,11 +5,12 @@ pub(super) mod costs;
 pub(super) mod days;
 mod spending;
 pub(super) mod traffic;
+mod user_names;
 
 use super::store::SqliteStore;
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
-use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore};
+use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore, UserNames};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
 
@@ -28,6 +29,21 @@ impl StatisticsStore for SqliteStore {
 
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
         spending::sums(&self.readers, filter).await
+    }
+
+    async fn user_names(
+        &self,
+        application: Option<ApplicationId>,
+        after: &str,
+        limit: u32,
+    ) -> Result<UserNames, StoreError> {
+        let rows = sqlx::query(user_names::NEXT)
+            .bind(after)
+            .bind(application.map(|id| id.0))
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        crate::sql::statistics::user_names(&rows, limit)
     }
 
     async fn traffic(

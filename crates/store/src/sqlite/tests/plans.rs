@@ -112,11 +112,19 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
     let sql = filters::query(&timed, "r.*", "", 1).into_sql();
     assert!(sql.as_str().contains("NOT INDEXED"));
     check_plan(&store, "time", sql.as_str()).await;
-    for (user_id, application_id) in [(None, Some(OWN)), (Some("u".to_owned()), None)] {
+    for (user_id, application_id, only_flagged) in [
+        (None, Some(OWN), false),
+        (Some("u".to_owned()), None, false),
+        (None, None, true),
+        (None, Some(OWN), true),
+    ] {
         let before = Some((1, OWN, "s".to_owned()));
         let filter = SessionFilter {
             application_id,
             user_id,
+            from_ms: Some(0),
+            to_ms: Some(2),
+            only_flagged,
             before,
             limit: 1,
         };

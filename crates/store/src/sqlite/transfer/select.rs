@@ -2,7 +2,7 @@
 
 use crate::sql::transfer::{
     ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
-    TOKENS, TOMBSTONES,
+    TOKENS, TOMBSTONES, VALUE_KEYS,
 };
 use crate::transfer::Table;
 
@@ -11,6 +11,7 @@ pub(super) fn select(table: Table) -> &'static str {
     match table {
         Table::State => STATE,
         Table::Tombstones => TOMBSTONES,
+        Table::ValueKeys => VALUE_KEYS,
         Table::Applications => APPLICATIONS,
         Table::ApplicationVersions => APPLICATION_VERSIONS,
         Table::Tokens => TOKENS,
@@ -19,6 +20,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::SavedFilters => SAVED_FILTERS,
         Table::Audit => AUDIT,
         Table::Records => RECORDS,
+        Table::FoundValues => FOUND_VALUES,
         Table::Sessions => SESSIONS,
         Table::Statistics => STATISTICS,
         Table::StatisticsTypes => STATISTICS_TYPES,
@@ -47,6 +49,9 @@ const RECORDS: &str = "
         tool_parts
     FROM records NOT INDEXED JOIN record_bodies USING (seq)
     WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq";
+const FOUND_VALUES: &str = "
+    SELECT records.id AS record_id, hash, kind, key_id FROM found_values JOIN records USING (seq)
+    WHERE records.application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq, hash";
 const SESSIONS: &str = "
     SELECT * FROM sessions WHERE application_id NOT IN (SELECT id FROM removed_applications)
     ORDER BY application_id, session_id";

@@ -99,6 +99,7 @@ impl StoreWriter for Writer {
             }
             Table::Attachments => insert_attachments(&mut transaction, &rows).await?,
             unknown if !unknown.is_in(schema) => {}
+            Table::FoundValues => insert_found_values(&mut transaction, &rows).await?,
             plain => {
                 let sql = insert_sql(plain, schema);
                 for row in &rows {
@@ -358,6 +359,20 @@ async fn insert_attachments(
         INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
         SELECT seq, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM records WHERE id = ?1
         ON CONFLICT DO NOTHING";
+    for row in rows {
+        let query = bind(sqlx::query(INSERT), row.values());
+        query.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+async fn insert_found_values(
+    connection: &mut SqliteConnection,
+    rows: &[Row],
+) -> Result<(), StoreError> {
+    const INSERT: &str = "
+        INSERT INTO found_values (hash, seq, application_id, kind, key_id)
+        SELECT ?2, seq, application_id, ?3, ?4 FROM records WHERE id = ?1";
     for row in rows {
         let query = bind(sqlx::query(INSERT), row.values());
         query.execute(&mut *connection).await?;

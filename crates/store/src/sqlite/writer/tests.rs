@@ -85,6 +85,7 @@ impl World {
             tool_parts: monitor_model::CheckedParts::default(),
             blocked: false,
             unchecked: false,
+            found_values: Vec::new(),
             message: None,
             additional_parameters: serde_json::Map::new(),
             chain: None,

@@ -4,6 +4,7 @@
 pub(super) mod filter_bar;
 pub(super) mod saved_filters;
 pub(super) mod types;
+pub(super) mod users;
 
 use crate::analysis::access::Scope;
 use crate::analysis::ui::application_field::{self, Label};
