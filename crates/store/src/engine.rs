@@ -4,6 +4,7 @@ use crate::attachments::AttachmentStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
 use crate::exchanges::ExchangeStore;
+use crate::findings::FindingStore;
 use crate::gateway_reports::GatewayReportStore;
 use crate::people::accounts::AccountStore;
 use crate::people::saved_filters::SavedFilterStore;
@@ -93,6 +94,7 @@ pub trait Store:
     StoreEngine
     + RecordStore
     + ExchangeStore
+    + FindingStore
     + StatisticsStore
     + ChainStore
     + GatewayReportStore
@@ -114,6 +116,7 @@ impl<T> Store for T where
     T: StoreEngine
         + RecordStore
         + ExchangeStore
+        + FindingStore
         + StatisticsStore
         + ChainStore
         + GatewayReportStore

@@ -52,6 +52,10 @@ pub enum Table {
     Attachments,
     /// Files that wait for records of their exchanges.
     WaitingAttachments,
+    /// What became of flagged records.
+    Findings,
+    /// Who changed them, and how.
+    FindingChanges,
 }
 
 /// The schema of both engines that introduced tool calls and files that wait.
@@ -64,6 +68,8 @@ pub(crate) const COSTS_SCHEMA: i64 = 18;
 pub(crate) const BUDGETS_SCHEMA: i64 = 19;
 /// The schema of both engines that introduced [`UNCHECKED`].
 pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
+/// The schema of both engines that introduced findings.
+pub(crate) const FINDINGS_SCHEMA: i64 = 27;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -123,7 +129,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::State,
         Self::Tombstones,
         Self::Applications,
@@ -148,6 +154,8 @@ impl Table {
         Self::Blobs,
         Self::Attachments,
         Self::WaitingAttachments,
+        Self::Findings,
+        Self::FindingChanges,
     ];
 
     /// Its name in archives.
@@ -177,6 +185,8 @@ impl Table {
             Self::Blobs => "blobs",
             Self::Attachments => "attachments",
             Self::WaitingAttachments => "waiting_attachments",
+            Self::Findings => "findings",
+            Self::FindingChanges => "finding_changes",
         }
     }
 
@@ -195,6 +205,7 @@ impl Table {
         match self {
             Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
             Self::Costs => schema >= COSTS_SCHEMA,
+            Self::Findings | Self::FindingChanges => schema >= FINDINGS_SCHEMA,
             _ => true,
         }
     }
@@ -224,6 +235,8 @@ impl Table {
             Self::Blobs => BLOBS,
             Self::Attachments => ATTACHMENTS,
             Self::WaitingAttachments => WAITING_ATTACHMENTS,
+            Self::Findings => FINDINGS,
+            Self::FindingChanges => FINDING_CHANGES,
         }
     }
 
@@ -313,6 +326,14 @@ const ATTACHMENTS: &[Column] = columns! {
 const WAITING_ATTACHMENTS: &[Column] = columns! {
     Id: "application_id"; Text: "exchange_id"; Stage: "stage"; Bytes: "sha256"; Text: "name" "type";
     Number: "size"; Flag: "kept"; Word: "findings"; Number: "attached_at_ms";
+};
+/// What else a finding has is that of its record.
+const FINDINGS: &[Column] = columns! {
+    Id: "record_id" "cluster" "assignee_id"; Word: "labels" "state" "reason"; Number: "changed_at_ms";
+};
+const FINDING_CHANGES: &[Column] = columns! {
+    Id: "record_id"; Number: "number" "at_ms"; Text: "actor"; Word: "from_state" "to_state" "reason";
+    Text: "assignee" "note";
 };
 /// `bytes` counts texts, lists and files, without what an engine's rows and indexes take.
 const RECORDS: &[Column] = columns! {

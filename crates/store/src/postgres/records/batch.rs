@@ -3,6 +3,7 @@
 
 use super::erased_users::{self, BEGIN_SHARED};
 use super::failure::Failure;
+use super::findings;
 use super::ledger::{Earlier, Entry, Positioned, enter_ledger};
 use super::row::RecordRow;
 use crate::chain::{ReceivedNumber, column as number_column};
@@ -242,6 +243,7 @@ async fn write(
     write_records(connection, new).await?;
     write_bodies(connection, new).await?;
     write_types(connection, new).await?;
+    findings::write(connection, new).await?;
     Ok(totals.write(connection, lane).await?)
 }
 

@@ -6,6 +6,7 @@ mod chain;
 pub(super) mod erased_users;
 mod exchanges;
 pub(super) mod failure;
+mod findings;
 mod ledger;
 mod list;
 pub(super) mod row;

@@ -25,11 +25,13 @@ const AMOUNTS: &str = "UPDATE statistics SET kept_rows = 0, kept_bytes = 0
 /// Left over if a run stopped between dropping a day and deleting its links.
 const LINKS: &str = "DELETE FROM attachments WHERE (seq, sha256, name) IN
     (SELECT seq, sha256, name FROM attachments WHERE seq < $1 LIMIT $2)";
+const FINDINGS: &str =
+    "DELETE FROM findings WHERE seq IN (SELECT seq FROM findings WHERE seq < $1 LIMIT $2)";
 const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key) IN
     (SELECT application_id, session_key FROM sessions
      WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries of the ledger, links of files and amounts that are older than the oldest record.
+/// Removes entries of the ledger, links of files, findings and amounts that are older than the oldest record.
 pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Result<(), StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)
@@ -37,7 +39,7 @@ pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Resul
     let oldest = oldest.unwrap_or_else(now_ms).saturating_sub(SETTLED_MS);
     let query = sqlx::query(AMOUNTS).bind(Day::of(oldest).0);
     query.execute(&mut *connection).await?;
-    for statement in [LEDGER, LINKS] {
+    for statement in [LEDGER, LINKS, FINDINGS] {
         for _ in 0..STEPS {
             let query = sqlx::query(statement).bind(first_seq_at(oldest)).bind(STEP);
             if query.execute(&mut *connection).await?.rows_affected() == 0 {

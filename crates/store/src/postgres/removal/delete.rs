@@ -30,9 +30,13 @@ const BELONGING: [&str; 4] = [
     "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
     "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
 ];
-const ATTACHMENTS_OF_DAY: &str = "
-    DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
-        WHERE seq >= $1 AND seq < $2 LIMIT $3)";
+/// Apart from the others: an older schema has none. Their history goes with them.
+const FINDINGS: &str = "DELETE FROM findings WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3";
+const OF_DAY: [&str; 2] = [
+    "DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
+        WHERE seq >= $1 AND seq < $2 LIMIT $3)",
+    "DELETE FROM findings WHERE seq IN (SELECT seq FROM findings WHERE seq >= $1 AND seq < $2 LIMIT $3)",
+];
 
 /// Which records may be removed.
 #[derive(Clone, Copy)]
@@ -117,6 +121,7 @@ async fn step(
         chosen.records += 1;
         chosen.bytes += row.count("bytes")?;
     }
+    delete_findings(&mut transaction, &seqs).await?;
     let removed = delete(&mut transaction, &seqs).await?;
     transaction.commit().await?;
     Ok(removed)
@@ -139,7 +144,18 @@ fn oldest(removable: Removable) -> QueryBuilder<Postgres> {
     query
 }
 
-/// Deletes the records at these positions with everything that belongs to them.
+/// Deletes the findings of the records at these positions.
+pub(super) async fn delete_findings(
+    connection: &mut PgConnection,
+    seqs: &[i64],
+) -> Result<(), StoreError> {
+    if !seqs.is_empty() {
+        at(FINDINGS, seqs).execute(connection).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the records at these positions with everything that belongs to them, except findings.
 pub(super) async fn delete(
     connection: &mut PgConnection,
     seqs: &[i64],
@@ -165,24 +181,30 @@ fn at(statement: &'static str, seqs: &[i64]) -> Query<'static, Postgres, PgArgum
     query.persistent(false)
 }
 
-/// Deletes, in steps, the links of a day whose partition was dropped.
-pub(super) async fn delete_attachments(
+/// Deletes, in steps, what belongs to the records of a day whose partition was dropped: links of files, and findings.
+pub(super) async fn delete_of_day(
     connection: &mut PgConnection,
     day: Day,
 ) -> Result<(), StoreError> {
+    for statement in OF_DAY {
+        while delete_step_of_day(connection, statement, day).await? > 0 {}
+    }
+    Ok(())
+}
+
+async fn delete_step_of_day(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    day: Day,
+) -> Result<u64, StoreError> {
+    let mut attempts = Attempts::default();
     loop {
-        let mut attempts = Attempts::default();
-        let deleted = loop {
-            let query = sqlx::query(ATTACHMENTS_OF_DAY).bind(day.first());
-            let query = query.bind(day.next().first()).bind(STEP);
-            let deleted = query.execute(&mut *connection).await;
-            let deleted = deleted.map_err(StoreError::from);
-            if !attempts.again(&deleted) {
-                break deleted?;
-            }
-        };
-        if deleted.rows_affected() == 0 {
-            return Ok(());
+        let query = sqlx::query(statement).bind(day.first());
+        let query = query.bind(day.next().first()).bind(STEP);
+        let deleted = query.execute(&mut *connection).await;
+        let deleted = deleted.map_err(StoreError::from);
+        if !attempts.again(&deleted) {
+            return Ok(deleted?.rows_affected());
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Erasing the records of a user.
 
-use super::delete::delete;
+use super::delete::{delete, delete_findings};
 use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
-use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA, FINDINGS_SCHEMA};
 use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -70,7 +70,7 @@ pub(in crate::postgres) async fn step(
     step_in_schema(connection, erasure, LATEST).await
 }
 
-/// The same in an older schema, which may have no tool calls, no files that wait and no costs.
+/// The same in an older schema, which may have no tool calls, no files that wait, no costs and no findings.
 pub(in crate::postgres) async fn step_in_schema(
     connection: &mut PgConnection,
     erasure: &Erasure,
@@ -107,6 +107,9 @@ pub(in crate::postgres) async fn step_in_schema(
     };
     let query = sqlx::query_scalar("SELECT count(*) FROM attachments WHERE seq = ANY ($1)");
     let attached: i64 = query.bind(&seqs).fetch_one(&mut *connection).await?;
+    if schema >= FINDINGS_SCHEMA {
+        delete_findings(connection, &seqs).await?;
+    }
     let removed = delete(connection, &seqs).await?;
     Ok(Erased {
         records: removed.records,

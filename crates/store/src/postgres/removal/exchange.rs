@@ -1,6 +1,6 @@
 //! Exchanges of erased users: their tombstones, and what came before their messages without a name.
 
-use super::delete::delete;
+use super::delete::{delete, delete_findings};
 use crate::error::StoreError;
 use crate::postgres::records::erased_users::LOCK;
 use crate::postgres::values::{escaped, text_key};
@@ -86,6 +86,7 @@ pub(super) async fn erase(
         if seqs.is_empty() {
             return Ok(());
         }
+        delete_findings(&mut transaction, &seqs).await?;
         delete(&mut transaction, &seqs).await?;
         transaction.commit().await?;
     }

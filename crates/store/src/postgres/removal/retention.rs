@@ -7,7 +7,7 @@
 //! partition and for one application.
 
 use super::cleanup;
-use super::delete::{Removable, delete_all, delete_attachments, delete_excess};
+use super::delete::{Removable, delete_all, delete_excess, delete_of_day};
 use super::exchange;
 use super::totals::Amount;
 use crate::error::StoreError;
@@ -118,7 +118,7 @@ async fn by_age(
                 break;
             }
         }
-        delete_attachments(connection, *day).await?;
+        delete_of_day(connection, *day).await?;
     }
     if let Some(last) = days.last().filter(|_| is_busy) {
         let left = Removable {
@@ -250,7 +250,7 @@ async fn remove_excess(
                 *excess = excess.without(stored);
             }
         }
-        delete_attachments(connection, day).await?;
+        delete_of_day(connection, day).await?;
     }
     for (id, excess) in excess {
         let mut records = 0;

@@ -3,6 +3,7 @@
 
 use super::earlier::{Earlier, earlier, tool_call_id};
 use super::erased_users;
+use super::portions::portions;
 use crate::chain::{ReceivedNumber, column};
 use crate::error::StoreError;
 use crate::records::Insertion;
@@ -11,17 +12,13 @@ use crate::sql::chain;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::EncodedRecord;
 use crate::sql::reused_id::{Reuse, stored_apart};
+use crate::sqlite::findings;
 use crate::sqlite::values::{capped, json_list, shared_kinds, stage_word};
 use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
-use std::ops::Range;
 use uuid::Uuid;
-
-/// The most rows in one statement. Statements have this many rows or a smaller power of two, so that a few
-/// prepared statements serve every batch.
-const ROWS: usize = 64;
 
 /// Bytes of a record whose statement is not kept.
 const LONG: i64 = 256 * 1024;
@@ -113,6 +110,7 @@ pub(in crate::sqlite) async fn insert(
             .bind(MOST_OWN_KINDS)
             .execute(&mut *connection)
             .await?;
+        findings::insert(connection, first, &accepted, &settled).await?;
     }
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut settled = accepted.into_iter().zip(settled).peekable();
@@ -368,33 +366,4 @@ fn bytes(row: &EncodedRecord) -> i64 {
 fn statement(rows: usize) -> String {
     let list = |row: &str| vec![row; rows].join(",");
     [RECORDS, &list(RECORD), BODIES, &list(BODY), BODIES_END].concat()
-}
-
-/// The rows in portions of a power of two.
-fn portions(rows: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let left = (rows - start).min(ROWS);
-        let size = (left > 0).then(|| 1 << left.ilog2())?;
-        start += size;
-        Some(start - size..start)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::portions;
-
-    #[test]
-    fn portions_cover_every_row_once() {
-        for rows in 0..300 {
-            let mut next = 0;
-            for portion in portions(rows) {
-                assert_eq!(portion.start, next);
-                assert!(portion.len().is_power_of_two() && portion.len() <= super::ROWS);
-                next = portion.end;
-            }
-            assert_eq!(next, rows);
-        }
-    }
 }

@@ -6,6 +6,7 @@ mod erased_users;
 mod exchanges;
 pub(super) mod filters;
 pub(super) mod insert;
+mod portions;
 pub(super) mod sessions;
 mod text_search;
 
