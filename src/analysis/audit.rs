@@ -32,6 +32,9 @@ pub(super) enum Action {
     RecordReadOriginal,
     RecordsExport,
     AttachmentDownload,
+    FindingTriage,
+    FindingsTriage,
+    FindingsExport,
     AccountCreate,
     AccountChange,
     AccountLink,
@@ -41,7 +44,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 22] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -55,6 +58,9 @@ impl Action {
         Self::RecordReadOriginal,
         Self::RecordsExport,
         Self::AttachmentDownload,
+        Self::FindingTriage,
+        Self::FindingsTriage,
+        Self::FindingsExport,
         Self::AccountCreate,
         Self::AccountChange,
         Self::AccountLink,
@@ -78,6 +84,9 @@ impl Action {
             Self::RecordReadOriginal => "record.read_original",
             Self::RecordsExport => "records.export",
             Self::AttachmentDownload => "attachment.download",
+            Self::FindingTriage => "finding.triage",
+            Self::FindingsTriage => "findings.triage",
+            Self::FindingsExport => "findings.export",
             Self::AccountCreate => "account.create",
             Self::AccountChange => "account.change",
             Self::AccountLink => "account.link",
@@ -115,6 +124,8 @@ pub(super) enum Target {
     Record(RecordId, ApplicationId),
     /// Records, of one application or of all.
     Records(Option<ApplicationId>),
+    /// Findings, of one application or of all.
+    Findings(Option<ApplicationId>),
 }
 
 impl Target {
@@ -126,6 +137,7 @@ impl Target {
             Self::Account(id, _) => id.0.to_string(),
             Self::Record(id, _) => id.to_string(),
             Self::Records(_) => "records".to_owned(),
+            Self::Findings(_) => "findings".to_owned(),
         }
     }
 
@@ -135,7 +147,8 @@ impl Target {
             Self::Token(_, application)
             | Self::Tombstone(_, application)
             | Self::Account(_, application)
-            | Self::Records(application) => *application,
+            | Self::Records(application)
+            | Self::Findings(application) => *application,
         }
     }
 }
