@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     CATEGORY_LABEL, ClusterId, Finding, FindingEvent, FindingFilter, FindingPage, FindingReason,
-    FindingState, POLICY_LABEL,
+    FindingState,
 };
 
 /// The most findings that one request names.

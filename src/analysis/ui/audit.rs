@@ -160,7 +160,11 @@ fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let application = entry.application_id.filter(|_| is_application);
     let called = application.and_then(|id| names.get(&id).map(String::as_str));
     let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
-    let reads = [Action::RecordReadOriginal, Action::AttachmentDownload];
+    let reads = [
+        Action::RecordReadOriginal,
+        Action::AttachmentDownload,
+        Action::FindingTriage,
+    ];
     let is_record = reads.iter().any(|action| action.as_str() == entry.action);
     html! {
         @if let Some(name) = name { div.cut title=(name) { (name) } }
@@ -296,6 +300,9 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::RecordReadOriginal => o.record_read_original,
         Action::RecordsExport => o.records_export,
         Action::AttachmentDownload => o.attachment_download,
+        Action::FindingTriage => o.finding_triage,
+        Action::FindingsTriage => o.findings_triage,
+        Action::FindingsExport => o.findings_export,
         Action::AccountCreate => o.account_create,
         Action::AccountChange => o.account_change,
         Action::AccountLink => o.account_link,

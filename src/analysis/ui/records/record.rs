@@ -9,6 +9,7 @@ use crate::analysis::records::StoredRecord;
 use crate::analysis::records::masking::{CleanedRecord, MaskedText, has_original};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::findings::panel;
 use crate::analysis::ui::layout::components::{head, time_exact, token_field};
 use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::{self, Section};
@@ -97,6 +98,7 @@ async fn show(
     let title = rows::kind_name(view, &record.summary);
     let tools = services.records.tool_calls(&visit.caller, &record.summary);
     let tools = tools.await?;
+    let triage = panel::of(services, visit, &record).await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
         a.button href={ (address) "/json" } download { (view.r().save_json) }
@@ -106,6 +108,7 @@ async fn show(
         (head(title, subtitle(view, &record, &names), actions))
         (details::failure(view, &record))
         (texts(visit, &record, original))
+        (triage)
         (tool_parts::card(view, &record))
         (tool_calls::card(view, &tools))
         div.halves {
