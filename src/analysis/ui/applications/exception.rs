@@ -71,7 +71,9 @@ fn found(record: &StoredRecord) -> BTreeSet<(String, Option<String>)> {
 fn escaped(text: &str) -> String {
     let mut regex = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_ascii_punctuation() && !matches!(character, '_' | '@' | '/' | ',' | ':') {
+        // Behind a backslash, < and > are the ends of a word.
+        let is_plain = matches!(character, '_' | '@' | '/' | ',' | ':' | '<' | '>');
+        if character.is_ascii_punctuation() && !is_plain {
             regex.push('\\');
         }
         regex.push(character);
