@@ -24,6 +24,7 @@ mod documents;
 mod erasure;
 mod exchanges;
 mod fair_shares;
+mod findings;
 mod further_patterns;
 mod gateway_costs;
 mod guardrails;

@@ -11,7 +11,7 @@ CREATE TABLE findings (
     labels         text   NOT NULL,          -- a list of at most 32 words
     state          text   NOT NULL CHECK (state IN ('open', 'confirmed', 'false_alarm', 'resolved')),
     reason         text,
-    assignee_id    uuid   REFERENCES accounts (id),
+    assignee_id    uuid   REFERENCES accounts (id) ON DELETE SET NULL,
     changed_at_ms  bigint NOT NULL
 );
 CREATE INDEX findings_by_record ON findings (record_id);

@@ -10,7 +10,7 @@ CREATE TABLE findings (
     labels         TEXT    NOT NULL,         -- a list of at most 32 words
     state          TEXT    NOT NULL CHECK (state IN ('open', 'confirmed', 'false_alarm', 'resolved')),
     reason         TEXT,
-    assignee_id    BLOB    REFERENCES accounts (id),
+    assignee_id    BLOB    REFERENCES accounts (id) ON DELETE SET NULL,
     changed_at_ms  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX findings_by_state ON findings (state, seq);
