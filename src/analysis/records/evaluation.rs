@@ -109,7 +109,7 @@ impl Records {
         })
     }
 
-    /// The next texts of an evaluation set, newest first: originals for callers that read them, as far as they are kept.
+    /// The next texts of an evaluation set, newest first: originals for callers that read them, where they are kept.
     pub(crate) async fn evaluation_page(
         &self,
         begun: &EvaluationBegun,

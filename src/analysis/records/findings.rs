@@ -1,5 +1,5 @@
-//! Findings: the list of what was flagged, and what people decide about it. Deciding takes the scope triage; whoever has
-//! it sees what a finding shows, and no text.
+//! Findings: the list of what was flagged, and what people decide about it. Deciding takes the scope triage; whoever
+//! has it sees what a finding shows, and no text.
 
 use super::Records;
 use crate::analysis::access::Scope;

@@ -1,6 +1,6 @@
 //! `monitor scan --evaluate`: the detectors over an evaluation set, which people made by deciding about findings
-//! (`GET /findings/evaluation`). Only what was decided about counts: a find of a type that nobody has judged in a text is
-//! neither right nor wrong.
+//! (`GET /findings/evaluation`). Only what was decided about counts: a find of a type that nobody has judged in a text
+//! is neither right nor wrong.
 
 use super::{ScanRequest, Scanner};
 use anyhow::Context;

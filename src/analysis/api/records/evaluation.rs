@@ -90,8 +90,8 @@ pub(crate) async fn precision(
 /// Export decided findings as an evaluation set
 ///
 /// JSONL with `id`, `stage`, `text`, `is_original`, `verdict`, `found` and `expected` in each line, which
-/// `monitor scan --evaluate` reads. Texts are originals where they are kept, with the scope read; else they are cleaned.
-/// The audit log has an entry. Scope: read, or read_cleaned without originals.
+/// `monitor scan --evaluate` reads. Texts are originals where they are kept, with the scope read; else they are
+/// cleaned. The audit log has an entry. Scope: read, or read_cleaned without originals.
 #[utoipa::path(
     get,
     path = "/findings/evaluation",

@@ -1,5 +1,5 @@
-//! `/findings`: what was flagged, and what people decide about it. Reading takes the scope read, read_cleaned or triage,
-//! deciding the scope triage. There are no texts here.
+//! `/findings`: what was flagged, and what people decide about it. Reading takes the scope read, read_cleaned or
+//! triage, deciding the scope triage. There are no texts here.
 
 use super::finding_filters;
 use crate::analysis::api::extract::{
@@ -41,6 +41,7 @@ struct Item<'a> {
     /// When the record was received, milliseconds since 1970.
     created_at_ms: i64,
     /// What was found: types; `guardrail:` and `policy:` with the name of a category or of a custom policy.
+    #[schema(value_type = Vec<String>)]
     types: &'a [String],
     #[schema(value_type = FindingState)]
     state: &'static str,

@@ -1,4 +1,5 @@
-//! Handlers of what is stored (CONTRACT 5, 29, 38): records, files, exports, findings, sessions, statistics, chain reports.
+//! Handlers of what is stored (CONTRACT 5, 29, 38): records, files, exports, findings, sessions, statistics, chain
+//! reports.
 
 pub(crate) mod attachments;
 pub(crate) mod budgets;

@@ -49,7 +49,7 @@ pub(super) fn read(form: &Form) -> Triage {
 pub(super) fn fields(view: &View, filled: &Form, own: &str) -> Markup {
     let f = view.f();
     let (state, reason) = (filled.text("state"), filled.text("reason"));
-    let is_one = filled.value("state_was").is_some();
+    let is_one = !filled.text("state_was").is_empty();
     html! {
         input type="hidden" name="state_was" value=(filled.text("state_was"));
         input type="hidden" name="assignee_was" value=(filled.text("assignee_was"));

@@ -1,21 +1,20 @@
 //! Findings: what becomes of flagged records. Each flagged record has one from the transaction that inserts it until it
 //! is removed; people decide whether it was right. No SQL here.
 
+mod flagged;
+mod pages;
+
+pub(crate) use flagged::Flagged;
+pub(crate) use pages::{ReadState, StatePage, page};
+
 use crate::error::StoreError;
 use crate::people::accounts::AccountId;
-use crate::records::NewRecord;
 use crate::settings::audit::AuditEntry;
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, RecordId};
-use sha2::{Digest, Sha256};
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// The most labels of a finding, and the bytes of the longest one: others are left out.
-const MOST_LABELS: usize = 32;
-const LONGEST_LABEL: usize = 128;
 /// Findings that a page examines for a label, or for the newest of each cluster: a page may be short.
 pub(crate) const EXAMINED: i64 = 20_000;
 /// The most findings of a cluster that are counted, and that one change reaches.
@@ -23,7 +22,7 @@ pub const MOST_ALIKE: u32 = 1_000;
 /// The most changes of a finding that its history shows.
 pub(crate) const SHOWN_CHANGES: i64 = 200;
 
-/// What begins the label of a guardrail category, and of a custom policy. The label of a type is its name.
+/// What begins the label of a guardrail category. The label of a type is its name.
 pub const CATEGORY_LABEL: &str = "guardrail:";
 /// What begins the label of a custom policy.
 pub const POLICY_LABEL: &str = "policy:";
@@ -231,14 +230,6 @@ impl FindingFilter {
     pub(crate) fn is_searched(&self) -> bool {
         self.label.is_some() || self.only_newest
     }
-
-    /// The states that it shows.
-    fn states(&self) -> Vec<FindingState> {
-        match self.state {
-            Some(state) => vec![state],
-            None => FindingState::ALL.to_vec(),
-        }
-    }
 }
 
 /// A page of findings.
@@ -360,146 +351,9 @@ pub trait FindingStore: Send + Sync {
     ) -> Result<Vec<JudgedFinding>, StoreError>;
 }
 
-/// The findings of one state on a page.
-#[derive(Debug, Default)]
-pub(crate) struct StatePage {
-    /// The newest one first.
-    pub(crate) findings: Vec<Finding>,
-    /// Nothing before this position was looked at; None if there is nothing.
-    pub(crate) next_before: Option<i64>,
-}
-
-/// Reads the findings of one state.
-#[async_trait]
-pub(crate) trait ReadState {
-    async fn of_state(
-        &self,
-        filter: &FindingFilter,
-        state: FindingState,
-    ) -> Result<StatePage, StoreError>;
-}
-
-/// A page over all states that a filter shows. Each has its own index.
-pub(crate) async fn page(
-    store: &(impl ReadState + Sync),
-    filter: &FindingFilter,
-) -> Result<FindingPage, StoreError> {
-    let mut pages = Vec::new();
-    for state in filter.states() {
-        pages.push(store.of_state(filter, state).await?);
-    }
-    Ok(merged(pages, filter.limit as usize))
-}
-
-/// One page out of those of several states: as far as all of them reach.
-fn merged(pages: Vec<StatePage>, limit: usize) -> FindingPage {
-    let reached = pages.iter().filter_map(|page| page.next_before).max();
-    let mut findings: Vec<Finding> = pages.into_iter().flat_map(|page| page.findings).collect();
-    findings.retain(|finding| reached.is_none_or(|reached| finding.seq >= reached));
-    findings.sort_by_key(|finding| Reverse(finding.seq));
-    if findings.len() <= limit {
-        return FindingPage {
-            findings,
-            next_before: reached,
-        };
-    }
-    findings.truncate(limit);
-    FindingPage {
-        next_before: findings.last().map(|last| last.seq),
-        findings,
-    }
-}
-
-/// What a record's finding is stored with.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Flagged {
-    pub(crate) labels: Vec<String>,
-    pub(crate) cluster: Uuid,
-}
-
-impl Flagged {
-    /// Of a flagged record; None of another one.
-    pub(crate) fn of(record: &NewRecord) -> Option<Self> {
-        let answer = &record.answer;
-        let (types, categories) = (&answer.dataclean, &answer.guardrails);
-        if !(types.flagged || categories.flagged || answer.custom_policy.flagged) {
-            return None;
-        }
-        let mut labels = BTreeSet::new();
-        labels.extend(types.types.iter().map(|found| found.kind.clone()));
-        let flagged = categories.categories.iter().filter(|one| one.flagged);
-        labels.extend(flagged.map(|one| format!("{CATEGORY_LABEL}{}", one.name)));
-        let violated = answer.custom_policy.policies.iter();
-        let violated = violated.filter(|one| one.flagged);
-        labels.extend(violated.map(|one| format!("{POLICY_LABEL}{}", one.name)));
-        Some(Self {
-            cluster: cluster(record, &labels),
-            labels: labels
-                .into_iter()
-                .filter(|label| is_kept(label))
-                .take(MOST_LABELS)
-                .collect(),
-        })
-    }
-}
-
-/// Callers may name types; a column of words takes no control characters.
-fn is_kept(label: &str) -> bool {
-    let is_odd = |character: char| character.is_control() || character == '\u{10FFFF}';
-    label.len() <= LONGEST_LABEL && !label.contains(is_odd)
-}
-
-/// The same for records of one application and user with the same labels, however long these are.
-fn cluster(record: &NewRecord, labels: &BTreeSet<String>) -> Uuid {
-    let mut digest = Sha256::new();
-    digest.update(record.application_id.0.as_bytes());
-    digest.update([u8::from(record.user_id.is_some())]);
-    let user = record.user_id.as_deref().unwrap_or_default();
-    for part in std::iter::once(user).chain(labels.iter().map(String::as_str)) {
-        digest.update((part.len() as u64).to_be_bytes());
-        digest.update(part.as_bytes());
-    }
-    let digest: [u8; 32] = digest.finalize().into();
-    digest
-        .first_chunk()
-        .map_or(Uuid::nil(), |first| Uuid::from_bytes(*first))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn finding(seq: i64) -> Finding {
-        Finding {
-            seq,
-            id: RecordId(Uuid::nil()),
-            application_id: ApplicationId(Uuid::nil()),
-            user_id: None,
-            created_at_ms: seq,
-            cluster: ClusterId(Uuid::nil()),
-            labels: Vec::new(),
-            state: FindingState::Open,
-            reason: None,
-            assignee: None,
-            changed_at_ms: seq,
-            alike: Alike {
-                count: 1,
-                first_ms: seq,
-                last_ms: seq,
-            },
-        }
-    }
-
-    fn part(seqs: &[i64], next_before: Option<i64>) -> StatePage {
-        StatePage {
-            findings: seqs.iter().copied().map(finding).collect(),
-            next_before,
-        }
-    }
-
-    fn seqs(page: &FindingPage) -> Vec<i64> {
-        page.findings.iter().map(|finding| finding.seq).collect()
-    }
 
     #[test]
     fn words_of_states_and_reasons_come_back() {
@@ -510,23 +364,5 @@ mod tests {
             assert_eq!(FindingReason::from_name(reason.as_str()), Some(reason));
         }
         assert_eq!(FindingState::from_name("closed"), None);
-    }
-
-    #[test]
-    fn a_page_of_several_states_ends_where_the_first_of_them_ends() {
-        let page = merged(vec![part(&[9, 7], Some(7)), part(&[8, 6, 2], None)], 3);
-        assert_eq!((seqs(&page), page.next_before), (vec![9, 8, 7], Some(7)));
-        let page = merged(vec![part(&[9, 7], None), part(&[8], None)], 3);
-        assert_eq!((seqs(&page), page.next_before), (vec![9, 8, 7], None));
-        let page = merged(vec![part(&[9, 7], None), part(&[8, 6], None)], 3);
-        assert_eq!((seqs(&page), page.next_before), (vec![9, 8, 7], Some(7)));
-        let page = merged(vec![part(&[], Some(5)), part(&[4], None)], 3);
-        assert_eq!((seqs(&page), page.next_before), (vec![], Some(5)));
-    }
-
-    #[test]
-    fn a_label_that_no_column_takes_is_left_out() {
-        assert!(is_kept("EMAILS") && is_kept("guardrail:hate"));
-        assert!(!is_kept("a\0b") && !is_kept(&"x".repeat(129)) && !is_kept("\u{10FFFF}"));
     }
 }
