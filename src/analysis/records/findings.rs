@@ -181,8 +181,11 @@ impl Records {
         let action = self.audit.admit(caller, Action::FindingTriage)?;
         let target = Target::Record(id, owner);
         let entry = action.entry(caller, target, triage.details().into());
-        let targets = FindingTargets::Records(vec![id]);
-        let change = change(caller, triage, (targets, Some(owner)), assignee);
+        let reach = Reach {
+            targets: FindingTargets::Records(vec![id]),
+            application_id: Some(owner),
+        };
+        let change = change(caller, triage, reach, assignee);
         match self.findings.change_findings(change, Some(entry)).await? {
             0 => Err(ApiError::NotFound),
             _ => self.finding(caller, id).await,
@@ -217,10 +220,14 @@ impl Records {
         };
         let assignee = self.assignee(caller, &triage).await?;
         let bound = assignee.as_ref().and_then(|account| account.application_id);
-        let application = caller.bound_to().or(bound);
+        let reach = Reach {
+            targets,
+            application_id: caller.bound_to().or(bound),
+        };
         let action = self.audit.admit(caller, Action::FindingsTriage)?;
-        let entry = action.entry(caller, Target::Findings(application), details.into());
-        let change = change(caller, triage, (targets, application), assignee);
+        let target = Target::Findings(reach.application_id);
+        let entry = action.entry(caller, target, details.into());
+        let change = change(caller, triage, reach, assignee);
         Ok(self.findings.change_findings(change, Some(entry)).await?)
     }
 
@@ -247,10 +254,16 @@ impl Records {
     }
 }
 
+/// The findings that a change is about, and the only application of which it takes any.
+struct Reach {
+    targets: FindingTargets,
+    application_id: Option<ApplicationId>,
+}
+
 fn change(
     caller: &Caller,
     triage: Triage,
-    (targets, application_id): (FindingTargets, Option<ApplicationId>),
+    reach: Reach,
     assignee: Option<Account>,
 ) -> FindingChange {
     let assignee = assignee.map(|account| Assignee {
@@ -258,8 +271,8 @@ fn change(
         name: account.name,
     });
     FindingChange {
-        targets,
-        application_id,
+        targets: reach.targets,
+        application_id: reach.application_id,
         state: triage.state,
         reason: triage.reason,
         assignee: triage.assignee.is_some().then_some(assignee),

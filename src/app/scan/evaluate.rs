@@ -166,7 +166,7 @@ pub fn evaluate(request: &ScanRequest, file: &Path) -> anyhow::Result<Evaluation
             continue;
         }
         match serde_json::from_str::<Line>(&line) {
-            Ok(line) => add(&mut evaluation, &scanner, (&line, &searched)),
+            Ok(line) => add(&mut evaluation, &scanner, &line, &searched),
             Err(_) => evaluation.problems += 1,
         }
     }
@@ -184,11 +184,7 @@ fn searched(request: &ScanRequest) -> BTreeSet<String> {
     }
 }
 
-fn add(
-    evaluation: &mut Evaluation,
-    scanner: &Scanner,
-    (line, searched): (&Line, &BTreeSet<String>),
-) {
+fn add(evaluation: &mut Evaluation, scanner: &Scanner, line: &Line, searched: &BTreeSet<String>) {
     let (report, errors) = scanner.look(&line.text);
     let (guardrails, failures) = scanner.judge(&line.text);
     evaluation.texts += 1;

@@ -33,11 +33,12 @@ pub(crate) async fn of(
         Err(error) => return Err(error),
     };
     let history = records.finding_history(&visit.caller, &finding).await?;
-    Ok(card(
-        visit,
-        &finding,
-        (history.as_slice(), &decide::of(&finding)),
-    ))
+    let panel = Panel {
+        finding: &finding,
+        history: &history,
+        filled: &decide::of(&finding),
+    };
+    Ok(card(visit, &panel))
 }
 
 /// Decides about the finding of a record.
@@ -59,10 +60,15 @@ pub(super) async fn decide(
             let finding = records.finding(&visit.caller, id).await?;
             let history = records.finding_history(&visit.caller, &finding).await?;
             let back = html! { a.button href=(address) { (t.back) } };
+            let panel = Panel {
+                finding: &finding,
+                history: &history,
+                filled: &form,
+            };
             let content = html! {
                 (head(f.triage, html! {}, back))
                 (refusal(t, t.not_saved, &error))
-                (card(&visit, &finding, (history.as_slice(), &form)))
+                (card(&visit, &panel))
             };
             let page = layout::page(&visit, Section::Findings, f.triage, content);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
@@ -71,8 +77,21 @@ pub(super) async fn decide(
     }
 }
 
-fn card(visit: &Visit, finding: &Finding, (history, filled): (&[FindingEvent], &Form)) -> Markup {
+/// What a panel shows.
+struct Panel<'p> {
+    finding: &'p Finding,
+    history: &'p [FindingEvent],
+    /// The fields of a decision.
+    filled: &'p Form,
+}
+
+fn card(visit: &Visit, panel: &Panel<'_>) -> Markup {
     let (view, f) = (&visit.view, visit.view.f());
+    let Panel {
+        finding,
+        history,
+        filled,
+    } = panel;
     let cluster = finding.cluster.0.to_string();
     let list = paths::address("/ui/findings", &[("cluster", &cluster), ("state", "all")]);
     html! {
@@ -94,7 +113,7 @@ fn card(visit: &Visit, finding: &Finding, (history, filled): (&[FindingEvent], &
             @if finding.state == FindingState::FalseAlarm { (lead_on(visit, finding)) }
             h3 { (f.history) }
             @if history.is_empty() { p.dim { (f.no_history) } } @else {
-                ul.bare { @for event in history { (change(f, event)) } }
+                ul.bare { @for event in *history { (change(f, event)) } }
             }
         }
     }
