@@ -161,10 +161,9 @@ fn push_order(query: &mut QueryBuilder<Sqlite>, limit: i64) {
     query.push_bind(limit);
 }
 
-/// The findings that the conditions with an index leave.
-fn push_narrowed(query: &mut QueryBuilder<Sqlite>, filter: &FindingFilter, state: FindingState) {
-    query.push("SELECT * FROM findings INDEXED BY ");
-    query.push(match filter {
+/// The index of the most selective condition, in the order of the list.
+fn index(filter: &FindingFilter) -> &'static str {
+    match filter {
         FindingFilter {
             cluster: Some(_), ..
         } => "findings_by_cluster",
@@ -180,7 +179,13 @@ fn push_narrowed(query: &mut QueryBuilder<Sqlite>, filter: &FindingFilter, state
             ..
         } => "findings_by_application",
         _ => "findings_by_state",
-    });
+    }
+}
+
+/// The findings that the conditions with an index leave.
+fn push_narrowed(query: &mut QueryBuilder<Sqlite>, filter: &FindingFilter, state: FindingState) {
+    query.push("SELECT * FROM findings INDEXED BY ");
+    query.push(index(filter));
     query.push(" WHERE state = ").push_bind(state.as_str());
     query.push(" AND application_id NOT IN (SELECT id FROM removed_applications)");
     if let Some(cluster) = filter.cluster {
