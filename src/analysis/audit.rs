@@ -33,6 +33,9 @@ pub(super) enum Action {
     RecordsExport,
     RecordsFindValue,
     AttachmentDownload,
+    FindingTriage,
+    FindingsTriage,
+    FindingsExport,
     AccountCreate,
     AccountChange,
     AccountLink,
@@ -43,7 +46,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 21] = [
+    pub(super) const ALL: [Self; 24] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -58,6 +61,9 @@ impl Action {
         Self::RecordsExport,
         Self::RecordsFindValue,
         Self::AttachmentDownload,
+        Self::FindingTriage,
+        Self::FindingsTriage,
+        Self::FindingsExport,
         Self::AccountCreate,
         Self::AccountChange,
         Self::AccountLink,
@@ -83,6 +89,9 @@ impl Action {
             Self::RecordsExport => "records.export",
             Self::RecordsFindValue => "records.find_value",
             Self::AttachmentDownload => "attachment.download",
+            Self::FindingTriage => "finding.triage",
+            Self::FindingsTriage => "findings.triage",
+            Self::FindingsExport => "findings.export",
             Self::AccountCreate => "account.create",
             Self::AccountChange => "account.change",
             Self::AccountLink => "account.link",
@@ -123,6 +132,8 @@ pub(super) enum Target {
     Records(Option<ApplicationId>),
     /// The keys of found values.
     ValueKeys,
+    /// Findings, of one application or of all.
+    Findings(Option<ApplicationId>),
 }
 
 impl Target {
@@ -135,6 +146,7 @@ impl Target {
             Self::Record(id, _) => id.to_string(),
             Self::Records(_) => "records".to_owned(),
             Self::ValueKeys => "value_keys".to_owned(),
+            Self::Findings(_) => "findings".to_owned(),
         }
     }
 
@@ -144,7 +156,8 @@ impl Target {
             Self::Token(_, application)
             | Self::Tombstone(_, application)
             | Self::Account(_, application)
-            | Self::Records(application) => *application,
+            | Self::Records(application)
+            | Self::Findings(application) => *application,
             Self::ValueKeys => None,
         }
     }

@@ -241,6 +241,8 @@ impl Shared {
         Ok(Records {
             records: self.store.clone(),
             exchanges: self.store.clone(),
+            findings: self.store.clone(),
+            accounts: self.store.clone(),
             applications: self.store.clone(),
             statistics: self.store.clone(),
             chain: self.store.clone(),

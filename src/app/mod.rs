@@ -21,7 +21,7 @@ pub use health::{check_health, health_url};
 pub use process::context::Launch;
 pub(crate) use process::core_files::forbid as forbid_core_files;
 pub use reload::LoadSettings;
-pub use scan::{ScanRequest, Summary, scan};
+pub use scan::{Counts, Evaluation, ScanRequest, Summary, evaluate, scan};
 pub use store::migrate::migrate;
 pub use store::tokens::{create_token, list_tokens, revoke_token, rotate_token};
 pub use store::users::{UserLink, link_user, readmit_user};

@@ -9,8 +9,8 @@ use crate::app::{self, ScanRequest};
 use crate::config::{DetectSettings, Overrides};
 use clap::{Args, ValueEnum};
 use monitor_detect::{MaskStyle, PatternName};
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct ScanArgs {
@@ -29,6 +29,9 @@ pub(super) struct ScanArgs {
     /// Read lines {"id","text"}, write lines {"id","entities":[{"type","start","end"}]}.
     #[arg(long)]
     jsonl: bool,
+    /// Read an evaluation set of decided findings, write precision and recall of each type; with --jsonl as JSON.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "mask", "fail"])]
+    evaluate: Option<PathBuf>,
     /// Exit with code 3 if anything is found.
     #[arg(long)]
     fail: bool,
@@ -66,9 +69,12 @@ impl From<StyleArg> for MaskStyle {
 
 /// Scans everything; the summary goes to standard error.
 pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
-    let fails_on_finds = args.fail;
+    let (fails_on_finds, set) = (args.fail, args.evaluate.clone());
     let request = request(args)?;
     output::end_with_reader();
+    if let Some(set) = set {
+        return evaluate(&request, &set);
+    }
     let summary = app::scan(&request, &mut io::stdout().lock()).map_err(ended)?;
     eprintln!("{summary}");
     match (summary.problems, summary.finds()) {
@@ -76,6 +82,23 @@ pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
         (0, _) => Ok(()),
         (problems, _) => Err(Failure::Runtime(anyhow::anyhow!(
             "{problems} lines or blocks could not be searched"
+        ))),
+    }
+}
+
+/// Checks an evaluation set.
+fn evaluate(request: &ScanRequest, set: &Path) -> Result<(), Failure> {
+    let evaluation = app::evaluate(request, set).map_err(Failure::Runtime)?;
+    let text = match request.jsonl {
+        true => evaluation.json_lines(),
+        false => format!("{evaluation}\n"),
+    };
+    let written = io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|error| ended(error.into()))?;
+    match evaluation.problems {
+        0 => Ok(()),
+        problems => Err(Failure::Runtime(anyhow::anyhow!(
+            "{problems} lines could not be evaluated"
         ))),
     }
 }

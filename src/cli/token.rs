@@ -96,6 +96,8 @@ enum Scope {
     /// Read records without their original texts and files.
     #[value(name = "read_cleaned")]
     ReadCleaned,
+    /// Decide about findings.
+    Triage,
 }
 
 impl From<Scope> for monitor_store::Scope {
@@ -105,6 +107,7 @@ impl From<Scope> for monitor_store::Scope {
             Scope::Read => Self::Read,
             Scope::Admin => Self::Admin,
             Scope::ReadCleaned => Self::ReadCleaned,
+            Scope::Triage => Self::Triage,
         }
     }
 }

@@ -245,7 +245,7 @@ fn everything_that_is_wrong_with_a_token_is_named() {
         (json!({}), "name: must be text of 1 to 200 characters"),
         (
             json!({}),
-            "scopes: must be a list of at least one of ingest, read, admin, read_cleaned",
+            "scopes: must be a list of at least one of ingest, read, admin, read_cleaned, triage",
         ),
         (
             json!({"name": "x".repeat(201), "scopes": ["read"]}),

@@ -26,6 +26,13 @@ macro_rules! store_contract {
             filters: a_text_is_found_in_any_letter_case_and_has_no_special_characters
             filters: a_text_is_looked_for_in_what_was_kept
             filters: a_rare_text_is_reached_by_short_pages
+            findings: a_flagged_record_is_an_open_finding_and_a_clean_one_is_none
+            findings: findings_that_are_alike_count_as_one
+            findings: conditions_narrow_the_queue
+            findings: a_decision_stands_in_the_history_and_in_the_audit_log
+            findings: what_was_decided_is_read_newest_first
+            findings: a_finding_goes_with_its_record_and_its_history_with_it
+            findings: those_of_a_removed_application_are_not_shown
             sessions: records_of_a_session_are_put_together
             sessions: equal_names_of_two_applications_are_two_sessions
             sessions: the_time_of_the_latest_record_and_what_was_flagged_narrow_them

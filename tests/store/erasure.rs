@@ -18,7 +18,7 @@ fn of(bed: &Bed, user: &str) -> NewRecord {
     }
 }
 
-fn erasure(user: &str, application_id: Option<ApplicationId>) -> Erasure {
+pub(crate) fn erasure(user: &str, application_id: Option<ApplicationId>) -> Erasure {
     Erasure {
         id: Uuid::new_v4(),
         user_id: user.to_owned(),
@@ -28,7 +28,7 @@ fn erasure(user: &str, application_id: Option<ApplicationId>) -> Erasure {
 }
 
 /// Tombstone and every step; gives the sums.
-async fn erase(bed: &Bed, erasure: &Erasure) -> Erased {
+pub(crate) async fn erase(bed: &Bed, erasure: &Erasure) -> Erased {
     bed.store.add_tombstone(erasure, None).await.unwrap();
     let mut sum = Erased::default();
     loop {

@@ -18,6 +18,7 @@ mod costs;
 mod erasure;
 mod exchanges;
 mod filters;
+mod findings;
 mod fleet;
 mod found_values;
 mod lookups;

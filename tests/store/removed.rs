@@ -9,7 +9,7 @@ use std::time::Instant;
 use support::bed::{Bed, everything, found, token};
 
 /// An application with a record, and then without itself.
-async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {
+pub(crate) async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {
     let id = bed.add_application("doomed").await;
     let policy = Policy::from_json(r#"{"app_mode":"async"}"#).unwrap();
     assert!(bed.store.set_policy(id, Some(policy)).await.unwrap());

@@ -92,6 +92,8 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/records/by-value".to_owned(), "records-by-value"),
         ("/ui/sessions".to_owned(), "sessions"),
         ("/ui/costs".to_owned(), "costs"),
+        ("/ui/findings".to_owned(), "findings"),
+        ("/ui/findings/precision".to_owned(), "precision"),
         ("/ui/overview".to_owned(), "overview"),
         ("/ui/overview?period=30d".to_owned(), "overview-month"),
         ("/ui/overview/chain".to_owned(), "chain"),

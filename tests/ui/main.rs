@@ -20,6 +20,7 @@ mod demo_costs;
 mod documentation;
 mod embeddings;
 mod exchanges;
+mod findings;
 mod first_steps;
 mod further_patterns;
 mod kept_forms;

@@ -4,6 +4,7 @@ use crate::attachments::AttachmentStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
 use crate::exchanges::ExchangeStore;
+use crate::findings::FindingStore;
 use crate::gateway_reports::GatewayReportStore;
 use crate::people::accounts::AccountStore;
 use crate::people::saved_filters::SavedFilterStore;
@@ -94,6 +95,7 @@ pub trait Store:
     StoreEngine
     + RecordStore
     + ExchangeStore
+    + FindingStore
     + StatisticsStore
     + ChainStore
     + GatewayReportStore
@@ -116,6 +118,7 @@ impl<T> Store for T where
     T: StoreEngine
         + RecordStore
         + ExchangeStore
+        + FindingStore
         + StatisticsStore
         + ChainStore
         + GatewayReportStore

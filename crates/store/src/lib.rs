@@ -4,8 +4,8 @@
 //! attached files. [`Store`] combines the traits. How a gateway looks up policies is `policy` (§2.5).
 //!
 //! A new engine implements the traits below. It may be composed of two databases: [`RecordStore`],
-//! [`ExchangeStore`], [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of records, all other
-//! traits concern settings, people and files.
+//! [`ExchangeStore`], [`FindingStore`], [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of
+//! records, all other traits concern settings, people and files.
 
 mod attachments;
 mod blobs;
@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod exchanges;
 mod fair_parts;
+mod findings;
 mod found_values;
 mod gateway_reports;
 mod people;
@@ -46,6 +47,11 @@ pub use costs::{
 pub use engine::{Migrated, PoolFigures, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
 pub use exchanges::{Exchange, ExchangeStore, RecordLine};
+pub use findings::{
+    Alike, Assignee, AssigneeFilter, CATEGORY_LABEL, ClusterId, Finding, FindingChange,
+    FindingEvent, FindingFilter, FindingPage, FindingReason, FindingState, FindingStore,
+    FindingTargets, JudgedFilter, JudgedFinding, MOST_ALIKE, POLICY_LABEL,
+};
 pub use found_values::{
     FoundValue, LONGEST_VALUE_KIND, MOST_FOUND_VALUES, MOST_SAME, SameValues, ValueFilter,
     ValueHash,

@@ -43,8 +43,8 @@ impl From<&Account> for Caller {
             token_id: None,
             scopes: Scopes::of(match account.role {
                 Role::Administrator => &Scope::FULL,
-                Role::Analyst => &[Scope::Read],
-                Role::Reviewer => &[Scope::ReadCleaned],
+                Role::Analyst => &[Scope::Read, Scope::Triage],
+                Role::Reviewer => &[Scope::ReadCleaned, Scope::Triage],
                 Role::Developer => &[Scope::Ingest, Scope::Admin],
             }),
             bound: account.application_id,
@@ -189,9 +189,14 @@ impl Caller {
     }
 }
 
-/// Whoever reads originals may read records without them.
+/// Whoever reads originals may read records without them, and whoever reads and administers may decide about findings.
 fn has(scopes: Scopes, scope: Scope) -> bool {
-    scopes.allow(scope) || (scope == Scope::ReadCleaned && scopes.allow(Scope::Read))
+    let is_included = match scope {
+        Scope::ReadCleaned => scopes.allow(Scope::Read),
+        Scope::Triage => scopes.allow(Scope::Read) && scopes.allow(Scope::Admin),
+        Scope::Ingest | Scope::Read | Scope::Admin => false,
+    };
+    scopes.allow(scope) || is_included
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
-    sessions, statistics,
+    attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
+    findings, list, sessions, statistics,
 };
 use crate::analysis::Services;
 use axum::extract::DefaultBodyLimit;
@@ -25,6 +25,11 @@ pub(super) fn routes() -> Vec<Route> {
         ("/records/by_value", post(by_value::find)),
         ("/records/{id}", get(list::one)),
         ("/records/{id}/explain", post(replays::explain)),
+        ("/findings", get(findings::list)),
+        ("/findings/bulk", post(findings::change_many)),
+        ("/findings/precision", get(evaluation::precision)),
+        ("/findings/evaluation", get(evaluation::evaluation)),
+        ("/findings/{id}", get(findings::one).patch(findings::change)),
         ("/sessions", get(sessions::list)),
         ("/chain", get(chain::list)),
         ("/statistics", get(statistics::list)),

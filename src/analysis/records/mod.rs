@@ -1,13 +1,15 @@
 //! What is stored: records with their files, sessions, statistics, chain reports, saved filters, and how
-//! records go again: erasure and retention.
+//! records go again: erasure and retention; findings and what they say of the detection.
 
 pub(crate) mod attachments;
 pub(crate) mod by_value;
 pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
+pub(crate) mod evaluation;
 pub(crate) mod exchanges;
 pub(crate) mod files;
+pub(crate) mod findings;
 pub(crate) mod masking;
 pub(crate) mod originals;
 pub(crate) mod queries;
@@ -38,8 +40,8 @@ use files::Files;
 use files::file_room::FileRoom;
 use files::upload_room::{UploadFigures, UploadRoom};
 use monitor_store::{
-    ApplicationStore, ChainStore, ExchangeStore, RecordRemoval, RecordStore, SavedFilterStore,
-    StatisticsStore, StoreEngine, TombstoneStore, ValueKeyStore,
+    AccountStore, ApplicationStore, ChainStore, ExchangeStore, FindingStore, RecordRemoval,
+    RecordStore, SavedFilterStore, StatisticsStore, StoreEngine, TombstoneStore, ValueKeyStore,
 };
 use std::sync::Arc;
 
@@ -47,6 +49,8 @@ use std::sync::Arc;
 pub struct Records {
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) exchanges: Arc<dyn ExchangeStore>,
+    pub(super) findings: Arc<dyn FindingStore>,
+    pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) applications: Arc<dyn ApplicationStore>,
     pub(super) statistics: Arc<dyn StatisticsStore>,
     pub(super) chain: Arc<dyn ChainStore>,

@@ -160,7 +160,11 @@ fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let application = entry.application_id.filter(|_| is_application);
     let called = application.and_then(|id| names.get(&id).map(String::as_str));
     let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
-    let reads = [Action::RecordReadOriginal, Action::AttachmentDownload];
+    let reads = [
+        Action::RecordReadOriginal,
+        Action::AttachmentDownload,
+        Action::FindingTriage,
+    ];
     let is_record = reads.iter().any(|action| action.as_str() == entry.action);
     html! {
         @if let Some(name) = name { div.cut title=(name) { (name) } }
@@ -297,6 +301,9 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::RecordsExport => o.records_export,
         Action::RecordsFindValue => o.records_find_value,
         Action::AttachmentDownload => o.attachment_download,
+        Action::FindingTriage => o.finding_triage,
+        Action::FindingsTriage => o.findings_triage,
+        Action::FindingsExport => o.findings_export,
         Action::AccountCreate => o.account_create,
         Action::AccountChange => o.account_change,
         Action::AccountLink => o.account_link,

@@ -14,6 +14,7 @@ mod assets;
 mod audit;
 mod costs;
 mod failure;
+mod findings;
 mod first_steps;
 mod layout;
 mod middleware;
@@ -57,6 +58,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .merge(accounts::routes())
         .merge(applications::routes())
         .merge(records::routes())
+        .merge(findings::routes())
         .merge(overview::routes())
         .merge(costs::routes())
         .merge(first_steps::routes())

@@ -2,11 +2,13 @@
 //! one per CPU searches, this one writes the findings in the order of the input. Nothing here knows a
 //! pattern. Memory is bounded by the blocks in progress, not by the size of the input.
 
+mod evaluate;
 mod input;
 mod jsonl;
 mod output;
 mod text;
 
+pub use evaluate::{Counts, Evaluation, evaluate};
 pub use output::Summary;
 
 use crate::analysis::Models;

@@ -16,9 +16,9 @@ pub struct AccountId(pub Uuid);
 pub enum Role {
     /// Everything, including accounts.
     Administrator,
-    /// Reads records; changes nothing.
+    /// Reads records and decides about findings; changes nothing else.
     Analyst,
-    /// Reads records without their original texts and files; changes nothing.
+    /// Reads records without their original texts and files, and decides about findings; changes nothing else.
     Reviewer,
     /// Manages applications and tokens; reads no records.
     Developer,

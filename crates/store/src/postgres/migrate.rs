@@ -35,6 +35,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0024_spent.sql"),
     include_str!("migrations/0025_calls.sql"),
     include_str!("migrations/0026_found_values.sql"),
+    include_str!("migrations/0027_findings.sql"),
 ];
 
 /// The lock under which one process migrates at a time: "monitor" in ASCII.

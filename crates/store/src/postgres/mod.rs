@@ -6,6 +6,7 @@
 mod advisory_lock;
 mod attachments;
 mod connect;
+mod findings;
 mod gateway_reports;
 mod indexes;
 mod listener;

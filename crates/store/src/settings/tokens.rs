@@ -31,11 +31,19 @@ pub enum Scope {
     Admin,
     /// Read records without their original texts and files; [`Scope::Read`] includes it.
     ReadCleaned,
+    /// Decide about findings; [`Scope::Read`] and [`Scope::Admin`] together include it.
+    Triage,
 }
 
 impl Scope {
     /// All scopes, in the order of their bits.
-    pub const ALL: [Self; 4] = [Self::Ingest, Self::Read, Self::Admin, Self::ReadCleaned];
+    pub const ALL: [Self; 5] = [
+        Self::Ingest,
+        Self::Read,
+        Self::Admin,
+        Self::ReadCleaned,
+        Self::Triage,
+    ];
     /// Those that together allow everything.
     pub const FULL: [Self; 3] = [Self::Ingest, Self::Read, Self::Admin];
 
@@ -46,6 +54,7 @@ impl Scope {
             Self::Read => "read",
             Self::Admin => "admin",
             Self::ReadCleaned => "read_cleaned",
+            Self::Triage => "triage",
         }
     }
 
@@ -60,6 +69,7 @@ impl Scope {
             Self::Read => 2,
             Self::Admin => 4,
             Self::ReadCleaned => 8,
+            Self::Triage => 16,
         }
     }
 }
@@ -226,6 +236,6 @@ mod tests {
 
     #[test]
     fn a_bit_of_a_later_version_gives_no_scope() {
-        assert_eq!(Scopes::from_bits(16), Scopes::of(&[]));
+        assert_eq!(Scopes::from_bits(32), Scopes::of(&[]));
     }
 }

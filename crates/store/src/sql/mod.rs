@@ -6,6 +6,7 @@ pub(crate) mod attachments;
 pub(crate) mod chain;
 pub(crate) mod columns;
 pub(crate) mod costs;
+pub(crate) mod findings;
 pub(crate) mod found_values;
 pub(crate) mod gateway_reports;
 pub(crate) mod migrations;

@@ -34,6 +34,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0024_spent.sql"),
     include_str!("migrations/0025_calls.sql"),
     include_str!("migrations/0026_found_values.sql"),
+    include_str!("migrations/0027_findings.sql"),
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (

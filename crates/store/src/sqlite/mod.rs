@@ -2,6 +2,7 @@
 //! commit (`writer`), and a few read-only connections.
 
 mod attachments;
+mod findings;
 mod gateway_reports;
 mod migrate;
 mod people;

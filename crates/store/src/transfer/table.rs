@@ -56,6 +56,10 @@ pub enum Table {
     Attachments,
     /// Files that wait for records of their exchanges.
     WaitingAttachments,
+    /// What became of flagged records.
+    Findings,
+    /// Who changed them, and how.
+    FindingChanges,
 }
 
 /// The schema of both engines that introduced tool calls and files that wait.
@@ -73,6 +77,8 @@ pub(crate) const VALUES_SCHEMA: i64 = 26;
 
 /// The schema of both engines that introduced [`CALL`].
 pub(crate) const CALLS_SCHEMA: i64 = 25;
+/// The schema of both engines that introduced findings.
+pub(crate) const FINDINGS_SCHEMA: i64 = 27;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -161,6 +167,8 @@ impl Table {
         Self::Blobs,
         Self::Attachments,
         Self::WaitingAttachments,
+        Self::Findings,
+        Self::FindingChanges,
     ];
 
     /// Its name in archives.
@@ -192,6 +200,8 @@ impl Table {
             Self::Blobs => "blobs",
             Self::Attachments => "attachments",
             Self::WaitingAttachments => "waiting_attachments",
+            Self::Findings => "findings",
+            Self::FindingChanges => "finding_changes",
         }
     }
 
@@ -211,6 +221,7 @@ impl Table {
             Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
             Self::Costs => schema >= COSTS_SCHEMA,
             Self::ValueKeys | Self::FoundValues => schema >= VALUES_SCHEMA,
+            Self::Findings | Self::FindingChanges => schema >= FINDINGS_SCHEMA,
             _ => true,
         }
     }
@@ -242,6 +253,8 @@ impl Table {
             Self::Blobs => BLOBS,
             Self::Attachments => ATTACHMENTS,
             Self::WaitingAttachments => WAITING_ATTACHMENTS,
+            Self::Findings => FINDINGS,
+            Self::FindingChanges => FINDING_CHANGES,
         }
     }
 
@@ -337,6 +350,14 @@ const ATTACHMENTS: &[Column] = columns! {
 const WAITING_ATTACHMENTS: &[Column] = columns! {
     Id: "application_id"; Text: "exchange_id"; Stage: "stage"; Bytes: "sha256"; Text: "name" "type";
     Number: "size"; Flag: "kept"; Word: "findings"; Number: "attached_at_ms";
+};
+/// What else a finding has is that of its record.
+const FINDINGS: &[Column] = columns! {
+    Id: "record_id" "cluster" "assignee_id"; Word: "labels" "state" "reason"; Number: "changed_at_ms";
+};
+const FINDING_CHANGES: &[Column] = columns! {
+    Id: "record_id"; Number: "number" "at_ms"; Text: "actor"; Word: "from_state" "to_state" "reason";
+    Text: "assignee" "note";
 };
 /// `bytes` counts texts, lists and files, without what an engine's rows and indexes take.
 const RECORDS: &[Column] = columns! {

@@ -37,7 +37,7 @@ struct Item<'a> {
     #[schema(schema_with = action)]
     action: &'a str,
     /// The identifier of the application, the token, the account, the record, or the tombstone of an erasure; `records`
-    /// for an export; empty for a failed sign-in without an account.
+    /// for an export, `findings` for many findings; empty for a failed sign-in without an account.
     target: &'a str,
     application_id: Option<ApplicationId>,
     /// Names, versions and counts. For an application: changed names the fields, switched_off and switched_on those

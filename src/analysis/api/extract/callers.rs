@@ -25,6 +25,12 @@ pub(crate) struct RecordReader(pub(crate) Caller);
 /// that a reader reads.
 pub(crate) struct SettingsReader(pub(crate) Caller);
 
+/// A caller that may see findings, which have no texts: scope read, read_cleaned or triage.
+pub(crate) struct FindingReader(pub(crate) Caller);
+
+/// A caller that may decide about findings: scope triage.
+pub(crate) struct Triager(pub(crate) Caller);
+
 /// A caller that may know a verdict without its text: scope read or ingest.
 pub(crate) struct VerdictReader(pub(crate) Caller);
 
@@ -56,6 +62,8 @@ extracted_by_scope! {
     Reader: Read;
     RecordReader: Read, ReadCleaned;
     SettingsReader: Read, ReadCleaned, Admin;
+    FindingReader: Read, ReadCleaned, Triage;
+    Triager: Triage;
     VerdictReader: Read, Ingest;
 }
 

@@ -12,7 +12,8 @@ pub(super) mod version;
 mod versioned;
 
 pub(super) use callers::{
-    Admin, Administrator, Ingester, Reader, RecordReader, SettingsReader, VerdictReader, count_for,
+    Admin, Administrator, FindingReader, Ingester, Reader, RecordReader, SettingsReader, Triager,
+    VerdictReader, count_for,
 };
 pub(super) use fields::Fields;
 pub(super) use path::{PathId, PathIds};

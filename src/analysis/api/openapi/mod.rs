@@ -10,8 +10,8 @@ use self::finish::Examples;
 use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
-    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
-    sessions, statistics,
+    attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
+    findings, list, sessions, statistics,
 };
 use super::refusals;
 use super::schemas;
@@ -45,6 +45,7 @@ pub fn openapi_json() -> &'static [u8] {
     tags(
         (name = "analysis", description = "Messages in, verdicts out."),
         (name = "records", description = "Stored records."),
+        (name = "findings", description = "What was flagged, and what people decided about it."),
         (name = "applications", description = "Rules, policies and their versions."),
         (name = "tokens", description = "Access."),
         (name = "audit", description = "Who changed what."),
@@ -72,6 +73,12 @@ pub fn openapi_json() -> &'static [u8] {
         attachments::to_prompt_of,
         attachments::to_response_of,
         files::download,
+        findings::list,
+        findings::one,
+        findings::change,
+        findings::change_many,
+        evaluation::precision,
+        evaluation::evaluation,
         sessions::list,
         chain::list,
         statistics::list,

@@ -43,7 +43,7 @@ struct Export {
 }
 
 /// The pages of an export. The size hint shows what of them is in memory: the listener counts it before anybody reads.
-struct Pages {
+pub(super) struct Pages {
     first: Option<Bytes>,
     rest: BoxStream<'static, Result<Bytes, ApiError>>,
 }
@@ -143,10 +143,7 @@ impl Export {
             return Err(ApiError::Internal);
         };
         let rest = try_unfold(export, |export| async move { export.next().await });
-        let pages = Pages {
-            first: Some(first),
-            rest: rest.boxed(),
-        };
+        let pages = Pages::new(first, rest.boxed());
         Ok(format.response(Body::new(pages)))
     }
 
@@ -184,6 +181,13 @@ impl Export {
         }
         // Without the room that the text did not need.
         Ok(Some((out.into_boxed_str().into_boxed_bytes().into(), self)))
+    }
+}
+
+impl Pages {
+    pub(super) fn new(first: Bytes, rest: BoxStream<'static, Result<Bytes, ApiError>>) -> Self {
+        let first = Some(first);
+        Self { first, rest }
     }
 }
 

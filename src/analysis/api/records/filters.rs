@@ -23,11 +23,12 @@ const COSTS: u32 = 1_000;
 pub(super) const MOST_COSTS: u32 = 10_000;
 
 const GROUPS: &str = "must be application, user, model and day, joined by commas";
-const UUID: &str = "must be a UUID";
-const INTEGER: &str = "must be an integer";
+pub(super) const UUID: &str = "must be a UUID";
+pub(super) const INTEGER: &str = "must be an integer";
 const DAY: &str = "must be a day such as 2026-01-31";
-const TIME: &str = "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z";
-const LATE: &str = "must not be after to";
+pub(super) const TIME: &str =
+    "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z";
+pub(super) const LATE: &str = "must not be after to";
 const VERDICT: &str =
     "must be flagged, clean, unchecked, guardrails, custom_policy, dataclean, blocked or failed";
 
@@ -220,17 +221,17 @@ fn day(text: &str) -> Option<i64> {
 }
 
 /// Milliseconds since 1970, given as a number or as a time such as `2026-01-31T12:00:00Z`.
-fn time(text: &str) -> Option<i64> {
+pub(super) fn time(text: &str) -> Option<i64> {
     let since = || text.parse::<Timestamp>().ok();
     let parsed = text.parse().ok();
     parsed.or_else(|| since().map(Timestamp::as_millisecond))
 }
 
-fn application(text: &str) -> Option<ApplicationId> {
+pub(super) fn application(text: &str) -> Option<ApplicationId> {
     text.parse().ok()
 }
 
-fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiError> {
+pub(super) fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiError> {
     let problem = format!("must have at most {MAX_TEXT} characters");
     query.typed(name, &problem, |text| {
         let fits = text.chars().nth(MAX_TEXT).is_none();

@@ -1,4 +1,5 @@
-//! Handlers of what is stored (CONTRACT 5, 29, 38): records, files, exports, sessions, statistics, chain reports.
+//! Handlers of what is stored (CONTRACT 5, 29, 38): records, files, exports, findings, sessions, statistics, chain
+//! reports.
 
 pub(crate) mod attachments;
 pub(crate) mod budgets;
@@ -7,10 +8,13 @@ pub(super) mod chain;
 pub(crate) mod costs;
 mod csv;
 pub(super) mod erasure;
+pub(crate) mod evaluation;
 pub(super) mod exchanges;
 pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod filters;
+pub(crate) mod finding_filters;
+pub(super) mod findings;
 pub(super) mod list;
 pub(super) mod sessions;
 pub(crate) mod shapes;

@@ -5,6 +5,7 @@
 
 mod applications;
 mod budgets;
+mod findings;
 mod messages;
 mod parameters;
 mod policies;
@@ -17,14 +18,15 @@ pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,
 };
+pub(super) use findings::{ChangeFinding, ChangeFindings};
 pub(super) use messages::{
     AttachedFiles, FileContent, Lines, Message, OverrideMessage, ToolCallMessage,
 };
 pub(super) use parameters::{
     ApplicationFilter, ApplicationOfExchange, ApplicationPath, AttachmentName, AttachmentPath,
-    AuditFilter, ChainFilter, CostFilter, ExchangePath, ExportOptions, IfMatch, Limit, NameFilter,
-    Page, RecordFilters, RecordPath, RemovedVersion, SessionPage, StatisticsFilter, TextFilter,
-    TokenPage, TokenPath, UserToErase, VersionPath,
+    AuditFilter, ChainFilter, CostFilter, ExchangePath, ExportOptions, FindingFilters, IfMatch,
+    Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
+    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};

@@ -53,6 +53,38 @@ pub(crate) struct RecordFilters {
     has_tool_calls: Option<String>,
 }
 
+/// The filters of `GET /findings`, without the application.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FindingFilters {
+    /// Only this state, `open` if missing; `all` for every state.
+    #[param(value_type = Option<StateName>, inline)]
+    state: Option<String>,
+    /// Only this end user.
+    #[param(max_length = 1000)]
+    user_id: Option<String>,
+    /// Only those that the account of this name looks after.
+    #[param(max_length = 1000)]
+    assignee: Option<String>,
+    /// Only those that nobody looks after: `true`, or left out.
+    #[param(value_type = Option<OnlyTrue>, inline)]
+    unassigned: Option<String>,
+    /// Only those with this type, such as EMAILS or guardrail:hate.
+    #[param(max_length = 1000)]
+    r#type: Option<String>,
+    /// Only those of this cluster.
+    cluster: Option<Uuid>,
+    /// Of each cluster only the newest: `true`, or left out; not together with `to`.
+    #[param(value_type = Option<OnlyTrue>, inline)]
+    only_newest: Option<String>,
+    /// Of records received at this time or later, as RFC 3339 or milliseconds since 1970.
+    #[param(value_type = Option<Time>, inline)]
+    from: Option<String>,
+    /// Of records received before this time.
+    #[param(value_type = Option<Time>, inline)]
+    to: Option<String>,
+}
+
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TextFilter {
@@ -297,6 +329,16 @@ impl PartialSchema for Time {
             .item(formatted(Type::Integer, KnownFormat::Int64))
             .into()
     }
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum StateName {
+    Open,
+    Confirmed,
+    FalseAlarm,
+    Resolved,
+    All,
 }
 
 #[derive(ToSchema)]

@@ -132,6 +132,15 @@ pub(super) async fn save(State(ui): State<Ui>, request: Request) -> Result<Respo
     }
 }
 
+/// The form with fields that nobody has saved yet.
+pub(super) fn prefilled(
+    current: &CurrentApplication,
+    form: &Form,
+    message: Markup,
+) -> Html<String> {
+    editor_page(&current.visit, Edited::of(current), form, message)
+}
+
 /// The form again as it was sent, with the reason why it was not saved.
 fn not_saved(
     visit: &Visit,

@@ -7,6 +7,7 @@ mod current;
 mod differences;
 mod document;
 mod edit;
+mod exception;
 mod field_names;
 mod fields;
 mod list;
@@ -33,6 +34,7 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/kept/{id}", get(edit::kept))
         .route("/applications/{id}/replay", post(replay::page))
+        .route("/applications/{id}/exception", post(exception::page))
         .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))
         .route("/applications/{id}/restore", post(versions::restore))

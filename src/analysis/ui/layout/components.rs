@@ -117,6 +117,15 @@ pub(crate) fn time(ms: i64) -> Markup {
     html! { time datetime=(exact) title=(exact) { (short) } }
 }
 
+/// The same as text alone, for screen readers.
+pub(crate) fn time_text(ms: i64) -> String {
+    let stamp = jiff::Timestamp::from_millisecond(ms);
+    stamp.map_or_else(
+        |_| "–".to_owned(),
+        |stamp| stamp.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    )
+}
+
 /// The same to the second.
 pub(crate) fn time_exact(ms: i64) -> Markup {
     let Ok(stamp) = jiff::Timestamp::from_millisecond(ms) else {

@@ -8,6 +8,7 @@ use crate::analysis::ui::request::visit::Visit;
 pub(crate) enum Section {
     Overview,
     Records,
+    Findings,
     Sessions,
     Costs,
     Applications,
@@ -36,7 +37,7 @@ pub(crate) fn items(visit: &Visit) -> Vec<Item> {
     all.filter(|item| item.is_shown).collect()
 }
 
-fn traffic(visit: &Visit) -> [Item; 4] {
+fn traffic(visit: &Visit) -> [Item; 5] {
     let (r, o) = (visit.view.r(), visit.view.o());
     let may_read = visit.may_read();
     [
@@ -52,6 +53,13 @@ fn traffic(visit: &Visit) -> [Item; 4] {
             path: "/ui/records",
             name: r.records,
             picture: "M5 4h14v16H5zM8.5 8.5h7M8.5 12h7M8.5 15.5h4",
+            is_shown: may_read,
+        },
+        Item {
+            section: Section::Findings,
+            path: "/ui/findings",
+            name: visit.view.f().findings,
+            picture: "M6 21V4M6 5h11l-2.5 3.5L17 12H6",
             is_shown: may_read,
         },
         Item {

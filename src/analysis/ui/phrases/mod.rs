@@ -14,6 +14,7 @@ macro_rules! phrases {
 }
 
 mod costs;
+mod findings;
 mod guardrails;
 mod overview;
 mod problems;
@@ -22,6 +23,7 @@ mod tokens;
 mod units;
 
 pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
+pub(crate) use findings::{EN as FINDINGS_EN, Phrases as FindingPhrases, RU as FINDINGS_RU};
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };

@@ -138,6 +138,9 @@ phrases! {
     token_revoke: "revoked a token", "отзыв токена";
     records_erase: "erased a user's records", "удаление записей пользователя";
     records_readmit: "let an erased user's records be stored again", "разрешение снова хранить записи пользователя";
+    finding_triage: "decided about a finding", "решение о срабатывании";
+    findings_triage: "decided about many findings", "решение о многих срабатываниях";
+    findings_export: "exported an evaluation set", "выгрузка набора для оценки";
     record_read_original: "read the original of a record", "просмотр исходного текста записи";
     records_export: "exported records", "экспорт записей";
     records_find_value: "looked for a value", "поиск по значению";

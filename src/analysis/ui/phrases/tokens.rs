@@ -13,6 +13,7 @@ phrases! {
     read_hint: "Read records, sessions and files.", "Читать записи, сессии и файлы.";
     read_cleaned_hint: "Read records and sessions without original texts and files.",
         "Читать записи и сессии без исходных текстов и файлов.";
+    triage_hint: "Decide about findings: confirm them, mark false alarms.", "Разбирать срабатывания: подтверждать их и отмечать ложные.";
     admin_hint: "Change applications, rules and tokens.", "Менять приложения, правила и токены.";
     ends: "Expires", "Истекает";
     in_days: "in", "через";

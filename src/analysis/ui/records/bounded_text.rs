@@ -13,13 +13,13 @@ const NAME: usize = 240;
 const ADDRESS: usize = 600;
 
 /// The beginning of a name.
-pub(super) fn name(text: &str) -> Markup {
+pub(crate) fn name(text: &str) -> Markup {
     let first = within(text, NAME);
     html! { (first) @if first.len() < text.len() { "…" } }
 }
 
 /// How a name looks as a link.
-pub(super) struct LinkStyle<'t> {
+pub(crate) struct LinkStyle<'t> {
     pub(super) class: &'static str,
     /// A word before the name; empty for none.
     pub(super) label: &'t str,
@@ -27,7 +27,7 @@ pub(super) struct LinkStyle<'t> {
 
 impl<'t> LinkStyle<'t> {
     /// In the color of the text around it.
-    pub(super) fn plain(label: &'t str) -> Self {
+    pub(crate) fn plain(label: &'t str) -> Self {
         Self {
             class: "plain cut",
             label,
@@ -36,7 +36,7 @@ impl<'t> LinkStyle<'t> {
 }
 
 /// The same as a link, where its address is not too long.
-pub(super) fn link(text: &str, style: LinkStyle<'_>, to: impl FnOnce(&str) -> String) -> Markup {
+pub(crate) fn link(text: &str, style: LinkStyle<'_>, to: impl FnOnce(&str) -> String) -> Markup {
     let address = (text.len() <= ADDRESS).then(|| to(text));
     let address = address.filter(|address| address.len() <= ADDRESS);
     let shown = html! { @if !style.label.is_empty() { (style.label) " " } (name(text)) };

@@ -1,7 +1,7 @@
 //! `/ui/records` and `/ui/sessions`: the analyzed messages, for those who may read them. The list with
 //! its live updates, one record, sessions as conversations, exports and files.
 
-mod bounded_text;
+pub(crate) mod bounded_text;
 mod by_value;
 mod conversation;
 mod details;

@@ -10,6 +10,7 @@ use crate::analysis::records::StoredRecord;
 use crate::analysis::records::masking::{CleanedRecord, MaskedText, has_original};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::findings::panel;
 use crate::analysis::ui::layout::components::{head, time_exact, token_field};
 use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::{self, Section};
@@ -124,6 +125,7 @@ async fn show(
         .records
         .same_values(&visit.caller, &record.summary)
         .await?;
+    let triage = panel::of(services, visit, record).await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
         (beside.ways(view))
@@ -138,6 +140,7 @@ async fn show(
         (beside.message(view, Stage::PreCall))
         @if !is_prompt { (tools) }
         (texts(visit, &shown))
+        (triage)
         (tool_parts::card(view, record))
         @if is_prompt { (tools) }
         (beside.message(view, Stage::PostCall))

@@ -182,7 +182,7 @@ pub(super) fn session_address(application: ApplicationId, session: &str) -> Stri
 }
 
 /// An application's name, or that it is gone.
-pub(super) fn application(r: &RecordPhrases, id: ApplicationId, names: &Names) -> Markup {
+pub(crate) fn application(r: &RecordPhrases, id: ApplicationId, names: &Names) -> Markup {
     let href = paths::address("/ui/records", &[("application_id", &id.to_string())]);
     html! {
         a.plain.cut href=(href) title=(id) {

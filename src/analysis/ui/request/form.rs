@@ -42,6 +42,12 @@ impl Form {
         self
     }
 
+    /// The same with one more field.
+    pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
+        self.0.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// A field's text; empty where it is missing.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.value(name).unwrap_or_default()

@@ -152,7 +152,7 @@ impl ListQuery {
 }
 
 /// What a browser's field for a time gives, `2026-01-31T12:00` with or without seconds, in UTC.
-fn zoned(text: &str) -> String {
+pub(crate) fn zoned(text: &str) -> String {
     match text.len() {
         16 if text.as_bytes().get(10) == Some(&b'T') => format!("{text}:00Z"),
         19 if text.as_bytes().get(10) == Some(&b'T') => format!("{text}Z"),

@@ -5,6 +5,7 @@ use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
 use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
+use crate::analysis::ui::phrases::{FINDINGS_EN, FINDINGS_RU, FindingPhrases};
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
 use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
@@ -148,6 +149,14 @@ impl View {
         match self.language {
             Language::English => &TOKENS_EN,
             Language::Russian => &TOKENS_RU,
+        }
+    }
+
+    /// Phrases of findings.
+    pub(crate) fn f(&self) -> &'static FindingPhrases {
+        match self.language {
+            Language::English => &FINDINGS_EN,
+            Language::Russian => &FINDINGS_RU,
         }
     }
 

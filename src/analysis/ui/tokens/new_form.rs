@@ -106,6 +106,7 @@ fn scopes(visit: &Visit, k: &TokenPhrases, filled: &Form) -> Markup {
         (Scope::Ingest, k.ingest_hint),
         (Scope::Read, k.read_hint),
         (Scope::ReadCleaned, k.read_cleaned_hint),
+        (Scope::Triage, k.triage_hint),
         (Scope::Admin, k.admin_hint),
     ];
     html! {

@@ -3,6 +3,7 @@
 
 use super::erased_users::{self, BEGIN_SHARED};
 use super::failure::Failure;
+use super::findings;
 use super::found_values;
 use super::ledger::{Earlier, Entry, Positioned, enter_ledger};
 use super::row::RecordRow;
@@ -246,6 +247,7 @@ async fn write(
     write_bodies(connection, new).await?;
     write_types(connection, new).await?;
     found_values::insert(connection, new).await?;
+    findings::write(connection, new).await?;
     Ok(totals.write(connection, lane).await?)
 }
 

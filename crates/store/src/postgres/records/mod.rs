@@ -6,6 +6,7 @@ mod chain;
 pub(super) mod erased_users;
 mod exchanges;
 pub(super) mod failure;
+mod findings;
 mod found_values;
 mod ledger;
 mod list;

@@ -28,11 +28,14 @@ const LINKS: &str = "DELETE FROM attachments WHERE (seq, sha256, name) IN
 /// The same of found values.
 const VALUES: &str = "DELETE FROM found_values WHERE (hash, seq) IN
     (SELECT hash, seq FROM found_values WHERE seq < $1 LIMIT $2)";
+const FINDINGS: &str =
+    "DELETE FROM findings WHERE seq IN (SELECT seq FROM findings WHERE seq < $1 LIMIT $2)";
 const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key) IN
     (SELECT application_id, session_key FROM sessions
      WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries of the ledger, links of files, found values and amounts that are older than the oldest record.
+/// Removes entries of the ledger, links of files, found values, findings and amounts that are older than the oldest
+/// record.
 pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Result<(), StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)
@@ -40,7 +43,7 @@ pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Resul
     let oldest = oldest.unwrap_or_else(now_ms).saturating_sub(SETTLED_MS);
     let query = sqlx::query(AMOUNTS).bind(Day::of(oldest).0);
     query.execute(&mut *connection).await?;
-    for statement in [LEDGER, LINKS, VALUES] {
+    for statement in [LEDGER, LINKS, VALUES, FINDINGS] {
         for _ in 0..STEPS {
             let query = sqlx::query(statement).bind(first_seq_at(oldest)).bind(STEP);
             if query.execute(&mut *connection).await?.rows_affected() == 0 {

@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::postgres::pool::Attempts;
 use crate::postgres::seq::Day;
 use crate::sql::columns::Columns as _;
-use crate::transfer::VALUES_SCHEMA;
+use crate::transfer::{FINDINGS_SCHEMA, VALUES_SCHEMA};
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{Connection as _, PgConnection, Postgres, QueryBuilder};
@@ -31,14 +31,23 @@ const BELONGING: [&str; 4] = [
     "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
     "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
 ];
-/// Schemas before [`VALUES_SCHEMA`] have none.
-const FOUND_VALUES: &str =
-    "DELETE FROM found_values WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3";
-const OF_DAY: [&str; 2] = [
+/// What schemas from these on have. The history of findings goes with them.
+const LATER: [(i64, &str); 2] = [
+    (
+        VALUES_SCHEMA,
+        "DELETE FROM found_values WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+    ),
+    (
+        FINDINGS_SCHEMA,
+        "DELETE FROM findings WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+    ),
+];
+const OF_DAY: [&str; 3] = [
     "DELETE FROM attachments WHERE (seq, sha256, name) IN (SELECT seq, sha256, name FROM attachments
         WHERE seq >= $1 AND seq < $2 LIMIT $3)",
     "DELETE FROM found_values WHERE (hash, seq) IN (SELECT hash, seq FROM found_values
         WHERE seq >= $1 AND seq < $2 LIMIT $3)",
+    "DELETE FROM findings WHERE seq IN (SELECT seq FROM findings WHERE seq >= $1 AND seq < $2 LIMIT $3)",
 ];
 
 /// Which records may be removed.
@@ -151,10 +160,10 @@ pub(super) async fn delete(
     connection: &mut PgConnection,
     seqs: &[i64],
 ) -> Result<Amount, StoreError> {
-    delete_in_schema(connection, seqs, VALUES_SCHEMA).await
+    delete_in_schema(connection, seqs, FINDINGS_SCHEMA).await
 }
 
-/// The same in an older schema, which may have no found values.
+/// The same in an older schema, which may have no found values and no findings.
 pub(super) async fn delete_in_schema(
     connection: &mut PgConnection,
     seqs: &[i64],
@@ -163,8 +172,8 @@ pub(super) async fn delete_in_schema(
     if seqs.is_empty() {
         return Ok(Amount::default());
     }
-    if schema >= VALUES_SCHEMA {
-        at(FOUND_VALUES, seqs).execute(&mut *connection).await?;
+    for (_, statement) in LATER.into_iter().filter(|(since, _)| schema >= *since) {
+        at(statement, seqs).execute(&mut *connection).await?;
     }
     let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
     for statement in [LOCK_BLOBS].into_iter().chain(BELONGING) {
@@ -184,21 +193,21 @@ fn at(statement: &'static str, seqs: &[i64]) -> Query<'static, Postgres, PgArgum
     query.persistent(false)
 }
 
-/// Deletes, in steps, the links and the found values of a day whose partition was dropped.
+/// Deletes, in steps, the links, found values and findings of a day whose partition was dropped.
 pub(super) async fn delete_of_day(
     connection: &mut PgConnection,
     day: Day,
 ) -> Result<(), StoreError> {
     for statement in OF_DAY {
-        while delete_step_of_day(connection, day, statement).await? > 0 {}
+        while delete_step_of_day(connection, statement, day).await? > 0 {}
     }
     Ok(())
 }
 
 async fn delete_step_of_day(
     connection: &mut PgConnection,
-    day: Day,
     statement: &'static str,
+    day: Day,
 ) -> Result<u64, StoreError> {
     let mut attempts = Attempts::default();
     loop {

@@ -70,7 +70,7 @@ pub(in crate::postgres) async fn step(
     step_in_schema(connection, erasure, LATEST).await
 }
 
-/// The same in an older schema, which may have no tool calls, no files that wait and no costs.
+/// The same in an older schema, which may have no tool calls, no files that wait, no costs and no findings.
 pub(in crate::postgres) async fn step_in_schema(
     connection: &mut PgConnection,
     erasure: &Erasure,

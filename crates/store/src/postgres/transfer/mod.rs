@@ -1,6 +1,7 @@
 //! Portable rows out of the database and into a new one.
 
 mod copy;
+mod findings;
 mod positions;
 mod read;
 mod records;

@@ -36,6 +36,8 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Blobs => BLOBS,
         Table::Attachments => ATTACHMENTS,
         Table::WaitingAttachments => WAITING_ATTACHMENTS,
+        Table::Findings => FINDINGS,
+        Table::FindingChanges => FINDING_CHANGES,
     }
 }
 
@@ -125,3 +127,15 @@ const ATTACHMENTS: &str = "
     ORDER BY a.seq, a.sha256, a.name";
 const WAITING_ATTACHMENTS: &str = "
     SELECT * FROM waiting_attachments ORDER BY application_id, key, sha256, name";
+/// A day may be dropped before its findings are deleted.
+const FINDINGS: &str = "
+    SELECT f.* FROM findings f JOIN records r ON r.seq = f.seq
+    WHERE NOT EXISTS (SELECT FROM removed_applications gone
+        WHERE gone.application_id = f.application_id AND f.seq < gone.below)
+    ORDER BY f.seq";
+const FINDING_CHANGES: &str = "
+    SELECT f.record_id, c.number, c.at_ms, c.actor, c.from_state, c.to_state, c.reason, c.assignee, c.note
+    FROM finding_changes c JOIN findings f ON f.seq = c.seq JOIN records r ON r.seq = f.seq
+    WHERE NOT EXISTS (SELECT FROM removed_applications gone
+        WHERE gone.application_id = f.application_id AND f.seq < gone.below)
+    ORDER BY c.seq, c.number";

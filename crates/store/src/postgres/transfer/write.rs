@@ -2,6 +2,7 @@
 //! no program knows.
 
 use super::copy::CopyText;
+use super::findings;
 use super::records::{DayKey, Kept, RecordsWriter, waits_for};
 use super::settings;
 use super::values;
@@ -202,6 +203,9 @@ impl StoreWriter for Writer {
             Table::Attachments => self.write_attachments(&rows).await,
             unknown if !unknown.is_in(self.schema) => Ok(()),
             Table::FoundValues => values::insert(&mut self.connection, &rows).await,
+            Table::Findings | Table::FindingChanges => {
+                findings::insert(&mut self.connection, table, &rows).await
+            }
             plain => self.write_plain(plain, &rows).await,
         }
     }

@@ -13,6 +13,7 @@ use crate::sql::chain;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::EncodedRecord;
 use crate::sql::reused_id::{Reuse, stored_apart};
+use crate::sqlite::findings;
 use crate::sqlite::values::{capped, json_list, shared_kinds, stage_word};
 use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;
@@ -109,6 +110,7 @@ pub(in crate::sqlite) async fn insert(
             .execute(&mut *connection)
             .await?;
         found_values::insert(connection, stored_at(&accepted, &settled, first)).await?;
+        findings::insert(connection, first, &accepted, &settled).await?;
     }
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut settled = accepted.into_iter().zip(settled).peekable();

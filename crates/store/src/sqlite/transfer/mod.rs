@@ -1,6 +1,7 @@
 //! Portable rows out of the file and into a new one.
 
 mod connect;
+mod findings;
 mod read;
 mod select;
 mod write;

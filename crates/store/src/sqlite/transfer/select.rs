@@ -35,6 +35,8 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Blobs => BLOBS,
         Table::Attachments => ATTACHMENTS,
         Table::WaitingAttachments => WAITING_ATTACHMENTS,
+        Table::Findings => FINDINGS,
+        Table::FindingChanges => FINDING_CHANGES,
     }
 }
 
@@ -79,3 +81,9 @@ const ATTACHMENTS: &str = "
     ORDER BY seq, sha256, name";
 const WAITING_ATTACHMENTS: &str = "
     SELECT * FROM waiting_attachments ORDER BY application_id, exchange_id, stage, sha256, name";
+const FINDINGS: &str = "
+    SELECT * FROM findings WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq";
+const FINDING_CHANGES: &str = "
+    SELECT record_id, number, at_ms, actor, from_state, to_state, c.reason AS reason, assignee, note
+    FROM finding_changes AS c JOIN findings USING (seq)
+    WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq, number";

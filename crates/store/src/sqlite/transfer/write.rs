@@ -2,6 +2,7 @@
 //! outlive a crash until then: one sync at the end is enough.
 
 use super::connect::connect;
+use super::findings;
 use crate::attachments::BlobHash;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
@@ -100,6 +101,9 @@ impl StoreWriter for Writer {
             Table::Attachments => insert_attachments(&mut transaction, &rows).await?,
             unknown if !unknown.is_in(schema) => {}
             Table::FoundValues => insert_found_values(&mut transaction, &rows).await?,
+            Table::Findings | Table::FindingChanges => {
+                findings::insert(&mut transaction, table, &rows).await?;
+            }
             plain => {
                 let sql = insert_sql(plain, schema);
                 for row in &rows {
@@ -240,9 +244,9 @@ fn insert_sql(table: Table, schema: i64) -> String {
     )
 }
 
-type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
+pub(super) type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
 
-fn bind<'q>(query: Query<'q>, values: &[Value]) -> Query<'q> {
+pub(super) fn bind<'q>(query: Query<'q>, values: &[Value]) -> Query<'q> {
     values
         .iter()
         .cloned()
