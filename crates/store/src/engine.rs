@@ -1,5 +1,6 @@
 //! The store as a whole: what it is, how it ends, and the trait that combines all subjects.
 
+use crate::alerts::AlertStore;
 use crate::attachments::AttachmentStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
@@ -107,6 +108,7 @@ pub trait Store:
     + SignInStore
     + SignInFailureStore
     + SavedFilterStore
+    + AlertStore
 {
 }
 
@@ -128,5 +130,6 @@ impl<T> Store for T where
         + SignInStore
         + SignInFailureStore
         + SavedFilterStore
+        + AlertStore
 {
 }

@@ -6,7 +6,8 @@ use crate::error::StoreError;
 use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
-use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::sql::alerts::FORGET_USER;
+use crate::transfer::{ALERTS_SCHEMA, BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -98,6 +99,13 @@ pub(in crate::postgres) async fn step_in_schema(
         }
         if schema >= BUDGETS_SCHEMA {
             forget_spender(connection, erasure).await?;
+        }
+        if schema >= ALERTS_SCHEMA {
+            let hash = Erasure::user_hash(&erasure.user_id);
+            for statement in FORGET_USER {
+                let forget = sqlx::query(statement).bind(hash.to_vec());
+                forget.bind(application).execute(&mut *connection).await?;
+            }
         }
         return Ok(Erased::default());
     }

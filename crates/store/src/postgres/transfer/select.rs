@@ -2,8 +2,8 @@
 //! applications are about to be deleted: only their numbers are read. Records are read by pages (`read`).
 
 use crate::sql::transfer::{
-    ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
-    TOKENS, TOMBSTONES,
+    ACCOUNTS, ALERT_CHANNELS, ALERT_DELIVERIES, ALERT_RULES, ALERTS, CHAIN_CUTS, CHAIN_GATEWAYS,
+    CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS, TOKENS, TOMBSTONES,
 };
 use crate::transfer::Table;
 
@@ -18,6 +18,10 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Accounts => ACCOUNTS,
         Table::Identities => IDENTITIES,
         Table::SavedFilters => SAVED_FILTERS,
+        Table::AlertRules => ALERT_RULES,
+        Table::AlertChannels => ALERT_CHANNELS,
+        Table::Alerts => ALERTS,
+        Table::AlertDeliveries => ALERT_DELIVERIES,
         Table::Audit => AUDIT,
         Table::Records => RECORDS,
         Table::Sessions => SESSIONS,

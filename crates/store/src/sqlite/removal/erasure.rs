@@ -5,7 +5,8 @@ use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
 use crate::sqlite::values::json_list;
-use crate::transfer::{COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::sql::alerts::FORGET_USER;
+use crate::transfer::{ALERTS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use sqlx::SqliteConnection;
 
 /// The most records that one step removes.
@@ -80,6 +81,13 @@ pub(in crate::sqlite) async fn step_in_schema(
                 let costs = sqlx::query(statement).bind(&*erasure.user_id);
                 let costs = costs.bind(application).bind(OTHER_NAMES);
                 costs.execute(&mut *connection).await?;
+            }
+        }
+        if schema >= ALERTS_SCHEMA {
+            let hash = Erasure::user_hash(&erasure.user_id);
+            for statement in FORGET_USER {
+                let forget = sqlx::query(statement).bind(hash.to_vec());
+                forget.bind(application).execute(&mut *connection).await?;
             }
         }
         return Ok(Erased::default());
