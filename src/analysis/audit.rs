@@ -38,10 +38,17 @@ pub(super) enum Action {
     AccountPassword,
     AccountSignIn,
     AccountSignInFailed,
+    AlertRuleSet,
+    AlertRuleRemove,
+    AlertChannelSet,
+    AlertChannelRemove,
+    AlertClose,
+    AlertMute,
+    AlertRetry,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 26] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -61,6 +68,13 @@ impl Action {
         Self::AccountPassword,
         Self::AccountSignIn,
         Self::AccountSignInFailed,
+        Self::AlertRuleSet,
+        Self::AlertRuleRemove,
+        Self::AlertChannelSet,
+        Self::AlertChannelRemove,
+        Self::AlertClose,
+        Self::AlertMute,
+        Self::AlertRetry,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -84,6 +98,13 @@ impl Action {
             Self::AccountPassword => "account.password",
             Self::AccountSignIn => "account.sign_in",
             Self::AccountSignInFailed => "account.sign_in_failed",
+            Self::AlertRuleSet => "alert_rule.set",
+            Self::AlertRuleRemove => "alert_rule.remove",
+            Self::AlertChannelSet => "alert_channel.set",
+            Self::AlertChannelRemove => "alert_channel.remove",
+            Self::AlertClose => "alert.close",
+            Self::AlertMute => "alert.mute",
+            Self::AlertRetry => "alert.retry",
         }
     }
 
@@ -115,6 +136,8 @@ pub(super) enum Target {
     Record(RecordId, ApplicationId),
     /// Records, of one application or of all.
     Records(Option<ApplicationId>),
+    /// An alert, or a rule, channel or message of alerts, which are about all applications.
+    Alert(Uuid),
 }
 
 impl Target {
@@ -122,7 +145,7 @@ impl Target {
         match self {
             Self::Application(id) => id.to_string(),
             Self::Token(id, _) => id.0.to_string(),
-            Self::Tombstone(id, _) => id.to_string(),
+            Self::Tombstone(id, _) | Self::Alert(id) => id.to_string(),
             Self::Account(id, _) => id.0.to_string(),
             Self::Record(id, _) => id.to_string(),
             Self::Records(_) => "records".to_owned(),
@@ -136,6 +159,7 @@ impl Target {
             | Self::Tombstone(_, application)
             | Self::Account(_, application)
             | Self::Records(application) => *application,
+            Self::Alert(_) => None,
         }
     }
 }
