@@ -17,7 +17,7 @@ pub mod trace;
 #[cfg(test)]
 pub(crate) use labels::Label;
 pub use labels::{
-    AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
+    AcceptFault, AlertChannelLabel, AlertResult, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
     EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource, ModelApi, Outcome,
     PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome, RemovalCause, ReusedId,
     RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind, TokenType,
@@ -25,7 +25,7 @@ pub use labels::{
     VerdictType,
 };
 pub use metrics::{
-    AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
+    AlertMetrics, AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
     PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics, TurnMetrics,
     UpstreamMetrics, UpstreamName,
 };
