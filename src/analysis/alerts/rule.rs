@@ -13,7 +13,7 @@ pub(crate) const HIGHEST_COUNT: u64 = 10_000;
 /// The longest name of a user or of a type, in bytes.
 const LONGEST_VALUE: usize = 512;
 /// The most channels of a rule.
-pub(crate) const MOST_CHANNELS: usize = 20;
+const MOST_CHANNELS: usize = 20;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;

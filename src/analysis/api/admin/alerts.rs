@@ -163,7 +163,7 @@ pub(crate) async fn list(
         .await?;
     let shown = alerts.iter().take(limit as usize);
     let is_last = alerts.len() <= limit as usize;
-    let last = shown.clone().last().filter(|_| !is_last);
+    let last = shown.clone().next_back().filter(|_| !is_last);
     let list = List {
         next_before: last.map(|alert| format!("{}.{}", alert.first_ms, alert.id)),
         alerts: shown.map(View::from).collect(),

@@ -2,7 +2,7 @@
 
 use super::words::words;
 use crate::analysis::alerts::channel::ChannelKind;
-use crate::analysis::alerts::rule::{HIGHEST_COUNT, MOST_CHANNELS, RuleKind};
+use crate::analysis::alerts::rule::{HIGHEST_COUNT, RuleKind};
 use monitor_model::ApplicationId;
 use utoipa::openapi::Object;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
@@ -59,8 +59,8 @@ pub(crate) struct NewAlertRule {
     /// Whether messages name the user.
     #[schema(nullable = false)]
     include_user: Option<bool>,
-    /// Ids of the channels that are told.
-    #[schema(nullable = false, max_items = 20)]
+    /// Ids of the channels that are told, 20 at most.
+    #[schema(nullable = false)]
     channels: Option<Vec<Uuid>>,
     #[schema(schema_with = repeat_after)]
     repeat_after: Option<String>,
@@ -99,7 +99,8 @@ pub(crate) struct Mute {
     r#for: String,
 }
 
-const _: () = assert!(HIGHEST_COUNT == 10_000 && MOST_CHANNELS == 20);
+// The bound of `threshold`.
+const _: () = assert!(HIGHEST_COUNT == 10_000);
 
 fn rule_kind() -> Object {
     words(RuleKind::ALL.map(RuleKind::as_str))

@@ -13,6 +13,7 @@ macro_rules! phrases {
     };
 }
 
+mod alerts;
 mod costs;
 mod guardrails;
 mod overview;
@@ -21,6 +22,7 @@ mod records;
 mod tokens;
 mod units;
 
+pub(crate) use alerts::{EN as ALERTS_EN, Phrases as AlertPhrases, RU as ALERTS_RU};
 pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
