@@ -101,13 +101,17 @@ pub(crate) async fn rules_and_channels_come_back_and_are_replaced_and_removed(be
         channel.document = text.to_owned();
         let put = bed.store.put_alert_rule(rule.clone(), line("rule"));
         put.await.unwrap();
-        let put = bed.store.put_alert_channel(channel.clone(), line("channel"));
+        let put = bed
+            .store
+            .put_alert_channel(channel.clone(), line("channel"));
         put.await.unwrap();
         assert_eq!(bed.store.alert_rules().await.unwrap(), [rule.clone()]);
         assert!(bed.store.alert_channels().await.unwrap() == [channel.clone()]);
     }
     assert!(raise(bed, vec![alert(bed, 1, None)], Vec::new()).await);
-    let remove = bed.store.remove_alert_rule(RULE, MORNING_MS + 5, line("rule"));
+    let remove = bed
+        .store
+        .remove_alert_rule(RULE, MORNING_MS + 5, line("rule"));
     remove.await.unwrap();
     let remove = bed.store.remove_alert_channel(channel.id, line("channel"));
     remove.await.unwrap();
@@ -116,7 +120,10 @@ pub(crate) async fn rules_and_channels_come_back_and_are_replaced_and_removed(be
     let ended = &bed.store.alerts(None, 10).await.unwrap()[0];
     assert_eq!(ended.state, AlertState::Ended, "an alert outlives its rule");
     assert_eq!(ended.resolved_ms, Some(MORNING_MS + 5));
-    assert_eq!((lines(bed, "rule").await, lines(bed, "channel").await), (3, 3));
+    assert_eq!(
+        (lines(bed, "rule").await, lines(bed, "channel").await),
+        (3, 3)
+    );
 }
 
 pub(crate) async fn of_one_group_one_alert_is_open_and_a_look_is_whole_or_nothing(bed: &Bed) {
@@ -148,7 +155,10 @@ pub(crate) async fn of_one_group_one_alert_is_open_and_a_look_is_whole_or_nothin
         ..AlertChanges::default()
     };
     bed.store.write_alerts(ended).await.unwrap();
-    assert!(raise(bed, vec![same_group], Vec::new()).await, "it fires anew");
+    assert!(
+        raise(bed, vec![same_group], Vec::new()).await,
+        "it fires anew"
+    );
     let page = bed.store.alerts(None, 1).await.unwrap();
     let next = bed.store.alerts(Some((page[0].first_ms, page[0].id)), 5);
     let all = [ids(&page), ids(&next.await.unwrap())].concat();
@@ -159,7 +169,12 @@ pub(crate) async fn an_alert_is_closed_once_and_muted_while_it_fires(bed: &Bed) 
     assert!(raise(bed, vec![alert(bed, 1, None)], Vec::new()).await);
     let id = Uuid::from_u128(1);
     let mute = AlertChange::Mute(Some(MORNING_MS + 7));
-    assert!(bed.store.change_alert(id, mute, line("mute")).await.unwrap());
+    assert!(
+        bed.store
+            .change_alert(id, mute, line("mute"))
+            .await
+            .unwrap()
+    );
     let close = || AlertChange::Close {
         by: "ann".to_owned(),
         at_ms: MORNING_MS + 1,
@@ -172,7 +187,10 @@ pub(crate) async fn an_alert_is_closed_once_and_muted_while_it_fires(bed: &Bed) 
     assert_eq!(open.state, AlertState::Closed);
     assert_eq!(open.muted_until_ms, Some(MORNING_MS + 7));
     assert_eq!(open.resolved_by.as_deref(), Some("ann"));
-    assert_eq!((lines(bed, "mute").await, lines(bed, "close").await), (1, 1));
+    assert_eq!(
+        (lines(bed, "mute").await, lines(bed, "close").await),
+        (1, 1)
+    );
 }
 
 pub(crate) async fn a_message_is_taken_by_one_server_until_its_lease_ends(bed: &Bed) {
@@ -185,7 +203,13 @@ pub(crate) async fn a_message_is_taken_by_one_server_until_its_lease_ends(bed: &
     assert_eq!((first.len(), second.len()), (1, 1));
     assert_ne!(first[0].id, second[0].id);
     assert_eq!(first[0].attempts, 1);
-    assert!(other.claim_deliveries(now, until, 5).await.unwrap().is_empty());
+    assert!(
+        other
+            .claim_deliveries(now, until, 5)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     let end = |taken: &AlertDelivery, state, failure: Option<&str>| DeliveryEnd {
         id: taken.id,
         state,
@@ -198,11 +222,21 @@ pub(crate) async fn a_message_is_taken_by_one_server_until_its_lease_ends(bed: &
         end(&second[0], DeliveryState::Dead, Some("status 403")),
     ];
     bed.store.end_deliveries(ends).await.unwrap();
-    let told = bed.store.alert_deliveries(Uuid::from_u128(1)).await.unwrap();
+    let told = bed
+        .store
+        .alert_deliveries(Uuid::from_u128(1))
+        .await
+        .unwrap();
     assert_eq!(told.len(), 2);
     let dead = told.iter().find(|one| one.id == second[0].id).unwrap();
     assert_eq!(dead.failure.as_deref(), Some("status 403"));
-    assert!(other.claim_deliveries(until, until, 5).await.unwrap().is_empty());
+    assert!(
+        other
+            .claim_deliveries(until, until, 5)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     for is_dead in [true, false] {
         let again = bed.store.retry_delivery(dead.id, until, line("again"));
         assert_eq!(again.await.unwrap(), is_dead);
@@ -259,7 +293,11 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
     };
     bed.store.write_alerts(ended).await.unwrap();
     bed.store.forget_alerts(MORNING_MS + 10).await.unwrap();
-    assert_eq!(ids(&bed.store.alerts(None, 10).await.unwrap()), [3], "it fires");
+    assert_eq!(
+        ids(&bed.store.alerts(None, 10).await.unwrap()),
+        [3],
+        "it fires"
+    );
 }
 
 pub(crate) async fn alerts_go_with_their_application_and_owners_of_records_are_counted(bed: &Bed) {

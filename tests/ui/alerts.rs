@@ -19,11 +19,23 @@ fn b10_what_fires_is_on_the_page_with_who_was_told_and_in_both_languages() {
     keep(&stack, "pre", &body);
     let mut admin = administrator(&stack);
     let page = admin.get("/ui/alerts").text();
-    assert!(page.contains("No rules yet") && page.contains("No channels yet"), "{page}");
-    let fields = [("name", "hook<b>"), ("kind", "webhook"), ("url", &hook.url()), ("secret", "swordfish")];
+    assert!(
+        page.contains("No rules yet") && page.contains("No channels yet"),
+        "{page}"
+    );
+    let url = hook.url();
+    let fields = [
+        ("name", "hook<b>"),
+        ("kind", "webhook"),
+        ("url", url.as_str()),
+        ("secret", "swordfish"),
+    ];
     assert_eq!(admin.post("/ui/alerts/channels", &fields).status(), 303);
     let page = admin.get("/ui/alerts").text();
-    assert!(page.contains("hook&lt;b&gt;") && !page.contains("swordfish"), "{page}");
+    assert!(
+        page.contains("hook&lt;b&gt;") && !page.contains("swordfish"),
+        "{page}"
+    );
     let id = regex::Regex::new(r#"name="channels" value="([^"]+)""#).unwrap();
     let id = id.captures(&page).unwrap()[1].to_owned();
     let rule = [
@@ -35,14 +47,17 @@ fn b10_what_fires_is_on_the_page_with_who_was_told_and_in_both_languages() {
         ("minimum", "100"),
         ("repeat", "240"),
         ("enabled", "on"),
-        ("channels", &id),
+        ("channels", id.as_str()),
     ];
     assert_eq!(admin.post("/ui/alerts/rules", &rule).status(), 303);
     let page = eventually("the alert is sent", || {
         let page = admin.get("/ui/alerts").text();
         page.contains("badge good\">sent").then_some(page)
     });
-    assert!(page.contains("badge bad\">firing") && page.contains("1 messages (dataclean)"), "{page}");
+    assert!(
+        page.contains("badge bad\">firing") && page.contains("1 messages (dataclean)"),
+        "{page}"
+    );
     assert!(!page.contains("anna-7"), "no rule includes users");
     let alert = regex::Regex::new(r"/ui/alerts/([0-9a-f-]{36})/mute").unwrap();
     let alert = alert.captures(&page).unwrap()[1].to_owned();
@@ -51,8 +66,16 @@ fn b10_what_fires_is_on_the_page_with_who_was_told_and_in_both_languages() {
     assert!(admin.get("/ui/alerts").text().contains("muted until"));
     let close = format!("/ui/alerts/{alert}/resolve");
     assert_eq!(admin.post(&close, &[]).status(), 303);
-    assert!(admin.get("/ui/alerts").text().contains("badge warn\">closed"));
-    admin.post("/ui/preferences", &[("language", "ru"), ("next", "/ui/alerts")]);
+    assert!(
+        admin
+            .get("/ui/alerts")
+            .text()
+            .contains("badge warn\">closed")
+    );
+    admin.post(
+        "/ui/preferences",
+        &[("language", "ru"), ("next", "/ui/alerts")],
+    );
     assert!(admin.get("/ui/alerts").text().contains("закрыто"));
 }
 
@@ -61,13 +84,22 @@ fn b10_a_wrong_rule_is_told_and_stays_and_others_see_no_alerts() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);
     admin.get("/ui/alerts");
-    let wrong = [("name", "Mine"), ("kind", "count"), ("verdict", "blocked"), ("window", "0"), ("threshold", "x")];
+    let wrong = [
+        ("name", "Mine"),
+        ("kind", "count"),
+        ("verdict", "blocked"),
+        ("window", "0"),
+        ("threshold", "x"),
+    ];
     let refused = admin.post("/ui/alerts/rules", &wrong);
     assert_eq!(refused.status(), 422);
     let page = refused.text();
-    assert!(page.contains("<code>window</code>") && page.contains("<code>threshold</code>"), "{page}");
+    assert!(
+        page.contains("<code>window</code>") && page.contains("<code>threshold</code>"),
+        "{page}"
+    );
     assert!(page.contains("value=\"Mine\""), "{page}");
-    let mut analyst = colleague(&stack, &mut admin, ("bob", "analyst"));
+    let mut analyst = colleague(&stack, &mut admin, ("bob", "analyst"), "");
     assert_eq!(analyst.get("/ui/alerts").status(), 403);
     assert!(!analyst.get("/ui/overview").text().contains("/ui/alerts"));
 }

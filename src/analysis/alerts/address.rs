@@ -17,7 +17,8 @@ const REFUSED: &str = "the address is neither public nor allowed (alerts.allow_n
 /// # Errors
 /// What is wrong with it; the address is not repeated.
 pub(super) fn parse(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "must be an address such as https://example.com/hook")?;
+    let url =
+        Url::parse(text).map_err(|_| "must be an address such as https://example.com/hook")?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err("must begin with https:// or http://");
     }
@@ -102,7 +103,13 @@ mod tests {
 
     #[test]
     fn b10_an_address_has_a_server_and_no_password() {
-        for bad in ["", "hook", "ftp://a.example", "https://u:p@a.example/", "data:,"] {
+        for bad in [
+            "",
+            "hook",
+            "ftp://a.example",
+            "https://u:p@a.example/",
+            "data:,",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -93,7 +93,9 @@ impl Look<'_> {
     /// The channels are told again after a while, unless the alert is muted or closed.
     fn update(&self, alert: &Alert, finding: &Finding, changes: &mut AlertChanges) {
         let repeat_ms = i64::try_from(self.rule.repeat_after_s.saturating_mul(1_000));
-        let repeat_at = alert.notified_ms.saturating_add(repeat_ms.unwrap_or(i64::MAX));
+        let repeat_at = alert
+            .notified_ms
+            .saturating_add(repeat_ms.unwrap_or(i64::MAX));
         let is_told = self.is_heard(alert) && self.now_ms >= repeat_at;
         if is_told {
             self.tell(alert.id, &finding.facts, false, changes);
@@ -101,7 +103,11 @@ impl Look<'_> {
         changes.updated.push(AlertUpdate {
             id: alert.id,
             facts: finding.facts.document(),
-            notified_ms: if is_told { self.now_ms } else { alert.notified_ms },
+            notified_ms: if is_told {
+                self.now_ms
+            } else {
+                alert.notified_ms
+            },
         });
     }
 
@@ -113,7 +119,9 @@ impl Look<'_> {
     }
 
     fn is_heard(&self, alert: &Alert) -> bool {
-        let is_muted = alert.muted_until_ms.is_some_and(|until| self.now_ms < until);
+        let is_muted = alert
+            .muted_until_ms
+            .is_some_and(|until| self.now_ms < until);
         alert.state == AlertState::Firing && !is_muted
     }
 
@@ -121,20 +129,22 @@ impl Look<'_> {
         let message = Message::of(facts, is_resolved, self.public_url).document();
         let named = self.rule.channels.iter();
         let named = named.filter_map(|id| Some((*id, self.channels.get(id)?)));
-        changes.deliveries.extend(named.map(|(id, channel)| AlertDelivery {
-            id: Uuid::new_v4(),
-            alert_id: alert,
-            channel_id: id,
-            channel_name: channel.name.clone(),
-            channel_kind: channel.kind.as_str().to_owned(),
-            message: message.clone(),
-            state: DeliveryState::Waiting,
-            attempts: 0,
-            next_ms: self.now_ms,
-            created_at_ms: self.now_ms,
-            done_ms: None,
-            failure: None,
-        }));
+        changes
+            .deliveries
+            .extend(named.map(|(id, channel)| AlertDelivery {
+                id: Uuid::new_v4(),
+                alert_id: alert,
+                channel_id: id,
+                channel_name: channel.name.clone(),
+                channel_kind: channel.kind.as_str().to_owned(),
+                message: message.clone(),
+                state: DeliveryState::Waiting,
+                attempts: 0,
+                next_ms: self.now_ms,
+                created_at_ms: self.now_ms,
+                done_ms: None,
+                failure: None,
+            }));
     }
 }
 
@@ -214,7 +224,12 @@ mod tests {
         let mut alerts = world.look(&[], 1, &["a", "b"]).raised;
         alerts[0].muted_until_ms = Some(9 * HOUR_MS);
         alerts[1].state = AlertState::Closed;
-        assert!(world.look(&alerts, 3 * HOUR_MS, &["a", "b"]).deliveries.is_empty());
+        assert!(
+            world
+                .look(&alerts, 3 * HOUR_MS, &["a", "b"])
+                .deliveries
+                .is_empty()
+        );
         let ended = world.look(&alerts, 3 * HOUR_MS, &[]);
         assert_eq!((ended.ended.len(), ended.deliveries.len()), (2, 0));
     }

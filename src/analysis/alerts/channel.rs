@@ -111,7 +111,8 @@ impl ChannelEdit {
         let secret = match (&before, self.secret.expose()) {
             (Some(before), "") => {
                 let old = address::parse(before.url.expose()).ok();
-                let is_moved = old.as_ref().map(Url::origin) != parsed.ok().as_ref().map(Url::origin);
+                let is_moved =
+                    old.as_ref().map(Url::origin) != parsed.ok().as_ref().map(Url::origin);
                 if is_moved && !before.secret.expose().is_empty() {
                     let again = "must be entered again: the address leads to another server";
                     problems.push(FieldProblem::new("secret", again));

@@ -68,7 +68,9 @@ impl Evaluator {
             };
             *groups.entry(group).or_default() += 1;
         }
-        let reached = groups.into_iter().filter(|(_, count)| *count >= rule.threshold);
+        let reached = groups
+            .into_iter()
+            .filter(|(_, count)| *count >= rule.threshold);
         let mut reached: Vec<_> = reached.collect();
         reached.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         reached.truncate(MOST_GROUPS);

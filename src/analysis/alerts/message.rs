@@ -162,8 +162,15 @@ pub(super) fn records_path(
 
 /// A span of time for people.
 pub(crate) fn span(seconds: u64) -> String {
-    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
-    let whole = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds >= *unit);
+    let units = [
+        (86_400, "day"),
+        (3_600, "hour"),
+        (60, "minute"),
+        (1, "second"),
+    ];
+    let whole = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds >= *unit);
     match whole {
         Some((unit, name)) if seconds == unit => format!("1 {name}"),
         Some((unit, name)) => format!("{} {name}s", seconds / unit),
@@ -242,12 +249,20 @@ mod tests {
             count: 7,
             user: None,
             application: Some("bot".to_owned()),
-            records: Some(records_path(&rule, None, [("type", Some("CVC")), ("user_id", None)], 9)),
+            records: Some(records_path(
+                &rule,
+                None,
+                [("type", Some("CVC")), ("user_id", None)],
+                9,
+            )),
             ..Facts::of(&rule)
         };
         let message = Message::of(&facts, false, Some("https://m.example/"));
         assert_eq!(message.title, "Alert: Too many");
-        let expected = ["7 messages (blocked) in 10 minutes (threshold 5)", "Application: bot"];
+        let expected = [
+            "7 messages (blocked) in 10 minutes (threshold 5)",
+            "Application: bot",
+        ];
         assert_eq!(message.lines, expected);
         let link = "https://m.example/ui/records?verdict=blocked&type=CVC&from=9";
         assert_eq!(message.link.as_deref(), Some(link));
@@ -262,6 +277,9 @@ mod tests {
     #[test]
     fn b10_spans_are_for_people() {
         let spans = [60, 600, 3_600, 90, 172_800].map(span);
-        assert_eq!(spans, ["1 minute", "10 minutes", "1 hour", "90 seconds", "2 days"]);
+        assert_eq!(
+            spans,
+            ["1 minute", "10 minutes", "1 hour", "90 seconds", "2 days"]
+        );
     }
 }

@@ -143,7 +143,9 @@ impl Alerts {
             known.id,
             json!({"name": known.rule.name, "kind": known.rule.kind.as_str()}),
         );
-        self.store.put_alert_rule(stored_rule(&known)?, audit).await?;
+        self.store
+            .put_alert_rule(stored_rule(&known)?, audit)
+            .await?;
         self.changed.notify_one();
         Ok(known)
     }
@@ -271,12 +273,7 @@ impl Alerts {
         self.change(caller, id, AlertChange::Mute(until)).await
     }
 
-    async fn change(
-        &self,
-        caller: &Caller,
-        id: Uuid,
-        change: AlertChange,
-    ) -> Result<(), ApiError> {
+    async fn change(&self, caller: &Caller, id: Uuid, change: AlertChange) -> Result<(), ApiError> {
         must_administer(caller)?;
         let action = match change {
             AlertChange::Close { .. } => Action::AlertClose,

@@ -141,9 +141,7 @@ impl Rule {
     /// The verdict that it looks for.
     pub(crate) fn verdict(&self) -> Option<VerdictFilter> {
         let mut verdicts = self.kind.verdicts().iter();
-        verdicts
-            .find(|one| one.as_str() == self.verdict)
-            .copied()
+        verdicts.find(|one| one.as_str() == self.verdict).copied()
     }
 
     /// Everything that is wrong with it.

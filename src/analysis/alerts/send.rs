@@ -102,5 +102,6 @@ mod tests {
         assert_eq!(signature("key", 1_700_000_000, "{}"), EXPECTED);
     }
 
-    const EXPECTED: &str = "sha256=9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae";
+    const EXPECTED: &str =
+        "sha256=9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae";
 }

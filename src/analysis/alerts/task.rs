@@ -108,7 +108,9 @@ impl Alerts {
             return Ok(());
         }
         let now_ms = now_ms();
-        let leased = self.store.lease_alerts(self.server, now_ms, now_ms + LEASE_MS);
+        let leased = self
+            .store
+            .lease_alerts(self.server, now_ms, now_ms + LEASE_MS);
         if !leased.await? {
             return Ok(());
         }
@@ -173,7 +175,9 @@ impl Alerts {
     /// Sends messages that wait, and says how many it tried.
     async fn send_due(&self) -> Result<usize, StoreError> {
         let now_ms = now_ms();
-        let claimed = self.store.claim_deliveries(now_ms, now_ms + SEND_LEASE_MS, AT_ONCE);
+        let claimed = self
+            .store
+            .claim_deliveries(now_ms, now_ms + SEND_LEASE_MS, AT_ONCE);
         let claimed = claimed.await?;
         if claimed.is_empty() {
             return Ok(0);
@@ -239,6 +243,9 @@ mod tests {
     #[test]
     fn b10_waits_double_up_to_half_an_hour() {
         let waits = [0, 1, 2, 3, 11, 100].map(wait_ms);
-        assert_eq!(waits, [2_000, 2_000, 4_000, 8_000, LONGEST_WAIT_MS, LONGEST_WAIT_MS]);
+        assert_eq!(
+            waits,
+            [2_000, 2_000, 4_000, 8_000, LONGEST_WAIT_MS, LONGEST_WAIT_MS]
+        );
     }
 }

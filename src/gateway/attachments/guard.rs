@@ -121,8 +121,8 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::http_client::public_networks::tests::{NOT_PUBLIC, PUBLIC};
     use super::*;
+    use crate::http_client::public_networks::tests::{NOT_PUBLIC, PUBLIC};
 
     fn guard(networks: &[&str], hosts: &[&str]) -> Guard {
         Guard {

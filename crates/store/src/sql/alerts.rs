@@ -229,9 +229,9 @@ macro_rules! alert_writes {
                     let close = sqlx::query(crate::sql::alerts::CLOSE).bind(id);
                     close.bind(at_ms).bind(by)
                 }
-                crate::alerts::AlertChange::Mute(until_ms) => {
-                    sqlx::query(crate::sql::alerts::MUTE).bind(id).bind(until_ms)
-                }
+                crate::alerts::AlertChange::Mute(until_ms) => sqlx::query(crate::sql::alerts::MUTE)
+                    .bind(id)
+                    .bind(until_ms),
             };
             Ok(query.fetch_optional(connection).await?.is_some())
         }

@@ -132,7 +132,8 @@ impl AlertStore for SqliteStore {
         until_ms: i64,
         limit: u32,
     ) -> Result<Vec<AlertDelivery>, StoreError> {
-        let due = "SELECT id FROM alert_deliveries WHERE state = 'waiting' AND next_ms <= $1 LIMIT 1";
+        let due =
+            "SELECT id FROM alert_deliveries WHERE state = 'waiting' AND next_ms <= $1 LIMIT 1";
         let due = sqlx::query(due).bind(now_ms);
         // Most of the time nothing is due, and nothing is written.
         if due.fetch_optional(&self.readers).await?.is_none() {

@@ -18,7 +18,8 @@ pub use erased::ErasureReplay;
 pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
 pub(crate) use table::{
-    ALERTS_SCHEMA, BODY, BUDGETS_SCHEMA, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA, PARTS, TOOL, UNCHECKED,
+    ALERTS_SCHEMA, BODY, BUDGETS_SCHEMA, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA, PARTS, TOOL,
+    UNCHECKED,
 };
 pub use table::{Column, ColumnKind, Table};
 

@@ -87,10 +87,7 @@ impl ReadFields for ChannelEdit {
     tag = "alerts",
     responses((status = 200, description = "Every channel.", body = List)),
 )]
-pub(crate) async fn list(
-    State(services): Api,
-    Administrator(caller): Administrator,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Administrator(caller): Administrator) -> Outcome {
     let channels = services.alerts.channels(&caller).await?;
     let list = List {
         channels: channels.iter().map(View::from).collect(),

@@ -157,10 +157,7 @@ fn channels(fields: &mut Fields) -> Vec<Uuid> {
     tag = "alerts",
     responses((status = 200, description = "Every rule.", body = List)),
 )]
-pub(crate) async fn list(
-    State(services): Api,
-    Administrator(caller): Administrator,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Administrator(caller): Administrator) -> Outcome {
     let rules = services.alerts.rules(&caller).await?;
     let list = List {
         rules: rules.iter().map(View::from).collect(),

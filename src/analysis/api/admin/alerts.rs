@@ -2,9 +2,7 @@
 
 use crate::analysis::ApiError;
 use crate::analysis::alerts::message::Facts;
-use crate::analysis::api::extract::{
-    Administrator, Api, Body, Fields, PathId, Query, ReadFields,
-};
+use crate::analysis::api::extract::{Administrator, Api, Body, Fields, PathId, Query, ReadFields};
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::api::schemas;
 use axum::extract::State;

@@ -119,7 +119,9 @@ fn window() -> Schema {
 }
 
 fn repeat_after() -> Schema {
-    duration("After which the channels are told again of what still holds; 5m to 7d, by default 4h.")
+    duration(
+        "After which the channels are told again of what still holds; 5m to 7d, by default 4h.",
+    )
 }
 
 fn muted() -> Schema {

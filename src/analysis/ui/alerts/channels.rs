@@ -74,13 +74,22 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
     let mut channels = channels.iter();
     let known = channels.find(|known| Some(known.id) == filled.channel_id);
     let is_open = filled.channel.is_some() || known.is_some();
-    let typed = |name| filled.channel.as_ref().map(|form| form.text(name).to_owned());
+    let typed = |name| {
+        filled
+            .channel
+            .as_ref()
+            .map(|form| form.text(name).to_owned())
+    };
     let channel = known.map(|known| &known.channel);
     let name = typed("name").or_else(|| channel.map(|it| it.name.clone()));
     let chat = typed("chat").or_else(|| channel.map(|it| it.chat.clone()));
     let kind = typed("kind").or_else(|| channel.map(|it| it.kind.as_str().to_owned()));
     let kind = kind.unwrap_or_default();
-    let title = if known.is_some() { a.edit_channel } else { a.new_channel };
+    let title = if known.is_some() {
+        a.edit_channel
+    } else {
+        a.new_channel
+    };
     html! {
         details.card #channel open[is_open] {
             summary { (title) }

@@ -5,9 +5,7 @@ use crate::analysis::alerts::message::Facts;
 use crate::analysis::alerts::rule::RuleKind;
 use crate::analysis::clock::now_ms;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{
-    PageLink, badge, number, pager, time, token_field,
-};
+use crate::analysis::ui::layout::components::{PageLink, badge, number, pager, time, token_field};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths::address;
 use crate::analysis::ui::phrases::AlertPhrases;

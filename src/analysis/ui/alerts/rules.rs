@@ -83,7 +83,11 @@ pub(super) fn read(form: &Form, application_id: Option<ApplicationId>) -> Rule {
     let number = |name: &str| form.text(name).trim().parse::<u64>().unwrap_or(0);
     let text = |name: &str| Some(form.text(name).to_owned()).filter(|text| !text.is_empty());
     let has_verdict = !kind.verdicts().is_empty();
-    let verdict = if has_verdict { form.text("verdict") } else { "" };
+    let verdict = if has_verdict {
+        form.text("verdict")
+    } else {
+        ""
+    };
     Rule {
         name: form.text("name").trim().to_owned(),
         kind,
@@ -150,7 +154,11 @@ pub(super) fn form(
     let stored = fields(&known.map_or_else(usual, |known| known.rule.clone()));
     let form = filled.rule.as_ref().unwrap_or(&stored);
     let is_open = filled.rule.is_some() || known.is_some();
-    let title = if known.is_some() { a.edit_rule } else { a.new_rule };
+    let title = if known.is_some() {
+        a.edit_rule
+    } else {
+        a.new_rule
+    };
     html! {
         details.card #rule open[is_open] {
             summary { (title) }

@@ -4,8 +4,8 @@ use super::delete;
 use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
-use crate::sqlite::values::json_list;
 use crate::sql::alerts::FORGET_USER;
+use crate::sqlite::values::json_list;
 use crate::transfer::{ALERTS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use sqlx::SqliteConnection;
 
