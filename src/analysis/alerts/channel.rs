@@ -87,6 +87,12 @@ impl Channel {
         })
     }
 
+    /// Whether an address leads to another server than the channel's.
+    fn is_elsewhere(&self, url: &Url) -> bool {
+        let own = address::parse(self.url.expose()).ok();
+        own.is_none_or(|own| own.origin() != url.origin())
+    }
+
     /// The server, for people: no path, which may be a secret.
     pub(crate) fn host(&self) -> String {
         let host = address::parse(self.url.expose()).ok();
@@ -110,9 +116,7 @@ impl ChannelEdit {
         }
         let secret = match (&before, self.secret.expose()) {
             (Some(before), "") => {
-                let old = address::parse(before.url.expose()).ok();
-                let is_moved =
-                    old.as_ref().map(Url::origin) != parsed.ok().as_ref().map(Url::origin);
+                let is_moved = parsed.is_ok_and(|url| before.is_elsewhere(&url));
                 if is_moved && !before.secret.expose().is_empty() {
                     let again = "must be entered again: the address leads to another server";
                     problems.push(FieldProblem::new("secret", again));
@@ -124,15 +128,11 @@ impl ChannelEdit {
         if self.kind == ChannelKind::Telegram {
             problems.extend(telegram_problems(&secret, &self.chat));
         }
-        for (field, text) in [
-            ("url", url.expose()),
-            ("secret", secret.expose()),
-            ("chat", self.chat.as_str()),
-        ] {
-            if text.len() > LONGEST {
-                problems.push(FieldProblem::new(field, "has more than 2000 bytes"));
-            }
-        }
+        let texts = [url.expose(), secret.expose(), self.chat.as_str()];
+        let long = ["url", "secret", "chat"].into_iter().zip(texts);
+        let long = long.filter(|(_, text)| text.len() > LONGEST);
+        problems
+            .extend(long.map(|(field, _)| FieldProblem::new(field, "has more than 2000 bytes")));
         match problems.is_empty() {
             true => Ok(Channel {
                 name: self.name,

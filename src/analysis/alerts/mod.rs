@@ -113,25 +113,10 @@ impl Alerts {
             Some(id) => Some(find(stored.iter(), |one| one.id == id)?),
             None => None,
         };
-        let mut problems = rule.problems();
         if before.is_none() && stored.len() >= MOST_ALERTS as usize {
-            problems.push(FieldProblem::new("name", "there are 500 rules already"));
+            return Err(FieldProblem::new("name", "there are 500 rules already").into());
         }
-        let channels = self.store.alert_channels().await?;
-        let is_known = |id: &Uuid| channels.iter().any(|channel| channel.id == *id);
-        if !rule.channels.iter().all(is_known) {
-            let unknown = "names a channel that does not exist";
-            problems.push(FieldProblem::new("channels", unknown));
-        }
-        if let Some(application) = rule.application_id
-            && self.applications.application(application).await?.is_none()
-        {
-            let unknown = "no application has this id";
-            problems.push(FieldProblem::new("application_id", unknown));
-        }
-        if !problems.is_empty() {
-            return Err(ApiError::Fields(problems));
-        }
+        self.check(&rule).await?;
         let known = KnownRule {
             id: before.map_or_else(Uuid::new_v4, |before| before.id),
             created_at_ms: before.map_or_else(now_ms, |before| before.created_at_ms),
@@ -148,6 +133,27 @@ impl Alerts {
             .await?;
         self.changed.notify_one();
         Ok(known)
+    }
+
+    /// Refuses a rule with everything that is wrong with it.
+    async fn check(&self, rule: &Rule) -> Result<(), ApiError> {
+        let mut problems = rule.problems();
+        let channels = self.store.alert_channels().await?;
+        let is_known = |id: &Uuid| channels.iter().any(|channel| channel.id == *id);
+        if !rule.channels.iter().all(is_known) {
+            let unknown = "names a channel that does not exist";
+            problems.push(FieldProblem::new("channels", unknown));
+        }
+        if let Some(application) = rule.application_id
+            && self.applications.application(application).await?.is_none()
+        {
+            let unknown = "no application has this id";
+            problems.push(FieldProblem::new("application_id", unknown));
+        }
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(ApiError::Fields(problems)),
+        }
     }
 
     pub(crate) async fn remove_rule(&self, caller: &Caller, id: Uuid) -> Result<(), ApiError> {

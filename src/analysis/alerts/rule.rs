@@ -174,21 +174,26 @@ impl Rule {
         if self.channels.len() > MOST_CHANNELS {
             wrong("channels", "has more than 20 entries");
         }
-        for (field, value) in [("user_id", &self.user_id), ("type", &self.r#type)] {
+        problems.extend(self.filter_problems());
+        problems
+    }
+
+    fn filter_problems(&self) -> Vec<FieldProblem> {
+        let filters = [("user_id", &self.user_id), ("type", &self.r#type)];
+        let problems = filters.into_iter().filter_map(|(field, value)| {
             let is_used = match self.kind {
                 RuleKind::Count => true,
                 RuleKind::FirstTime => field == "user_id" && self.per_user,
                 RuleKind::Share | RuleKind::GatewaySilent => false,
             };
-            match value {
-                Some(_) if !is_used => wrong(field, "does not apply to this kind of rule"),
-                Some(text) if text.is_empty() || text.len() > LONGEST_VALUE => {
-                    wrong(field, "must have 1 to 512 bytes");
-                }
-                _ => {}
-            }
-        }
-        problems
+            let problem = match value.as_deref()? {
+                _ if !is_used => "does not apply to this kind of rule",
+                text if text.is_empty() || text.len() > LONGEST_VALUE => "must have 1 to 512 bytes",
+                _ => return None,
+            };
+            Some(FieldProblem::new(field, problem))
+        });
+        problems.collect()
     }
 }
 

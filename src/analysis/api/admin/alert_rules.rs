@@ -41,7 +41,7 @@ struct View<'a> {
     minimum: u64,
     per_user: bool,
     include_user: bool,
-    channels: &'a [Uuid],
+    channels: Vec<Uuid>,
     /// Seconds.
     repeat_after: u64,
     send_resolved: bool,
@@ -66,7 +66,7 @@ impl<'a> From<&'a KnownRule> for View<'a> {
             minimum: rule.minimum,
             per_user: rule.per_user,
             include_user: rule.include_user,
-            channels: &rule.channels,
+            channels: rule.channels.clone(),
             repeat_after: rule.repeat_after_s,
             send_resolved: rule.send_resolved,
             enabled: rule.is_enabled,

@@ -7,6 +7,7 @@ use crate::analysis::alerts::channel::{ChannelEdit, ChannelKind};
 use crate::analysis::ui::layout::components::{choice, token_field};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths::address;
+use crate::analysis::ui::phrases::AlertPhrases;
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
@@ -102,14 +103,20 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
                         @for one in ChannelKind::ALL { (choice(one.as_str(), one.as_str(), &kind)) }
                     } }
                 }
-                div.row {
-                    label { (a.address) input type="url" name="url" maxlength="2000" autocomplete="off"; }
-                    label { (a.secret) input type="password" name="secret" maxlength="2000" autocomplete="new-password"; }
-                    label { (a.chat) input name="chat" value=(chat.unwrap_or_default()) maxlength="2000" autocomplete="off"; }
-                }
+                (place(a, &chat.unwrap_or_default()))
                 p.hint { (a.kept_hint) }
                 button.primary type="submit" { (t.save) }
             }
+        }
+    }
+}
+
+fn place(a: &AlertPhrases, chat: &str) -> Markup {
+    html! {
+        div.row {
+            label { (a.address) input type="url" name="url" maxlength="2000" autocomplete="off"; }
+            label { (a.secret) input type="password" name="secret" maxlength="2000" autocomplete="new-password"; }
+            label { (a.chat) input name="chat" value=(chat) maxlength="2000" autocomplete="off"; }
         }
     }
 }

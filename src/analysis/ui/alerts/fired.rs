@@ -154,7 +154,7 @@ fn deliveries(visit: &Visit, told: &[AlertDelivery]) -> Markup {
                 DeliveryState::Dead => (badge("bad", a.dead)),
             }
             " " (time(one.done_ms.unwrap_or(one.created_at_ms)))
-            @if let Some(failure) = &one.failure { span.dim { " " (failure) ", " (a.attempts) ": " (one.attempts) } }
+            @if let Some(failure) = &one.failure { span.dim { " " (visit.view.t.tell(failure)) ", " (a.attempts) ": " (one.attempts) } }
             @if one.state == DeliveryState::Dead {
                 form.inline method="post" action={ (PAGE) "/deliveries/" (one.id) "/retry" } {
                     (token_field(&visit.view))

@@ -219,7 +219,10 @@ async fn test_channel(
     let a = visit.view.a();
     let message = match sent {
         Ok(()) => notice(Tone::Good, &format!("{} {name}", a.test_sent)),
-        Err(reason) => notice(Tone::Bad, &format!("{} {reason}", a.test_failed)),
+        Err(reason) => notice(
+            Tone::Bad,
+            &format!("{} {}", a.test_failed, visit.view.t.tell(&reason)),
+        ),
     };
     let page = content(&ui, &visit, Filled::default(), message).await?;
     Ok(page.into_response())

@@ -101,11 +101,7 @@ pub(in crate::postgres) async fn step_in_schema(
             forget_spender(connection, erasure).await?;
         }
         if schema >= ALERTS_SCHEMA {
-            let hash = Erasure::user_hash(&erasure.user_id);
-            for statement in FORGET_USER {
-                let forget = sqlx::query(statement).bind(hash.to_vec());
-                forget.bind(application).execute(&mut *connection).await?;
-            }
+            forget_alerts(connection, erasure).await?;
         }
         return Ok(Erased::default());
     }
@@ -120,6 +116,17 @@ pub(in crate::postgres) async fn step_in_schema(
         records: removed.records,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Removes the alerts and the rules of alerts that are about the user.
+async fn forget_alerts(connection: &mut PgConnection, erasure: &Erasure) -> Result<(), StoreError> {
+    let hash = Erasure::user_hash(&erasure.user_id);
+    for statement in FORGET_USER {
+        let forget = sqlx::query(statement).bind(hash.to_vec());
+        let forget = forget.bind(erasure.application_id.map(|id| id.0));
+        forget.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes

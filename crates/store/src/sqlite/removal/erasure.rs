@@ -84,11 +84,7 @@ pub(in crate::sqlite) async fn step_in_schema(
             }
         }
         if schema >= ALERTS_SCHEMA {
-            let hash = Erasure::user_hash(&erasure.user_id);
-            for statement in FORGET_USER {
-                let forget = sqlx::query(statement).bind(hash.to_vec());
-                forget.bind(application).execute(&mut *connection).await?;
-            }
+            forget_alerts(connection, erasure).await?;
         }
         return Ok(Erased::default());
     }
@@ -105,6 +101,20 @@ pub(in crate::sqlite) async fn step_in_schema(
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Removes the alerts and the rules of alerts that are about the user.
+async fn forget_alerts(
+    connection: &mut SqliteConnection,
+    erasure: &Erasure,
+) -> Result<(), StoreError> {
+    let hash = Erasure::user_hash(&erasure.user_id);
+    for statement in FORGET_USER {
+        let forget = sqlx::query(statement).bind(hash.to_vec());
+        let forget = forget.bind(erasure.application_id.map(|id| id.0));
+        forget.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes
