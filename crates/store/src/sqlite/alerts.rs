@@ -96,9 +96,7 @@ impl AlertStore for SqliteStore {
 
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError> {
         self.writer
-            .write(move |connection| {
-                Box::pin(async move { Ok(write_alerts(connection, changes).await?) })
-            })
+            .write(move |connection| Box::pin(written(connection, changes)))
             .await
     }
 
@@ -109,13 +107,7 @@ impl AlertStore for SqliteStore {
         audit: AuditEntry,
     ) -> Result<bool, StoreError> {
         self.writer
-            .write(move |connection| {
-                Box::pin(async move {
-                    let has_changed = change_alert(connection, id, change).await?;
-                    append_audit(connection, has_changed.then_some(audit)).await?;
-                    Ok(has_changed)
-                })
-            })
+            .write(move |connection| Box::pin(changed(connection, id, change, audit)))
             .await
     }
 
@@ -140,22 +132,13 @@ impl AlertStore for SqliteStore {
             return Ok(Vec::new());
         }
         self.writer
-            .write(move |connection| {
-                Box::pin(async move {
-                    let claim = sqlx::query(CLAIM).bind(now_ms).bind(until_ms);
-                    let claim = claim.bind(i64::from(limit));
-                    let rows = claim.fetch_all(connection).await?;
-                    rows.iter().map(delivery).collect()
-                })
-            })
+            .write(move |connection| Box::pin(claimed(connection, now_ms, until_ms, limit)))
             .await
     }
 
     async fn end_deliveries(&self, ends: Vec<DeliveryEnd>) -> Result<(), StoreError> {
         self.writer
-            .write(move |connection| {
-                Box::pin(async move { Ok(end_deliveries(connection, ends).await?) })
-            })
+            .write(move |connection| Box::pin(ended(connection, ends)))
             .await
     }
 
@@ -177,25 +160,13 @@ impl AlertStore for SqliteStore {
         until_ms: i64,
     ) -> Result<bool, StoreError> {
         self.writer
-            .write(move |connection| {
-                Box::pin(async move {
-                    let lease = sqlx::query(sql::LEASE).bind(server).bind(now_ms);
-                    let lease = lease.bind(until_ms).fetch_optional(connection);
-                    Ok(lease.await?.is_some())
-                })
-            })
+            .write(move |connection| Box::pin(leased(connection, server, now_ms, until_ms)))
             .await
     }
 
     async fn forget_alerts(&self, before_ms: i64) -> Result<(), StoreError> {
         self.writer
-            .write(move |connection| {
-                Box::pin(async move {
-                    let forget = sqlx::query(sql::FORGET).bind(before_ms);
-                    forget.execute(connection).await?;
-                    Ok(())
-                })
-            })
+            .write(move |connection| Box::pin(forgotten(connection, before_ms)))
             .await
     }
 
@@ -277,4 +248,58 @@ async fn retry(
     let is_there = retry.fetch_optional(&mut *connection).await?.is_some();
     append_audit(connection, is_there.then_some(audit)).await?;
     Ok(is_there)
+}
+
+async fn written(
+    connection: &mut SqliteConnection,
+    changes: AlertChanges,
+) -> Result<(), StoreError> {
+    Ok(write_alerts(connection, changes).await?)
+}
+
+async fn changed(
+    connection: &mut SqliteConnection,
+    id: Uuid,
+    change: AlertChange,
+    audit: AuditEntry,
+) -> Result<bool, StoreError> {
+    let has_changed = change_alert(connection, id, change).await?;
+    append_audit(connection, has_changed.then_some(audit)).await?;
+    Ok(has_changed)
+}
+
+async fn claimed(
+    connection: &mut SqliteConnection,
+    now_ms: i64,
+    until_ms: i64,
+    limit: u32,
+) -> Result<Vec<AlertDelivery>, StoreError> {
+    let claim = sqlx::query(CLAIM).bind(now_ms).bind(until_ms);
+    let claim = claim.bind(i64::from(limit));
+    let rows = claim.fetch_all(connection).await?;
+    rows.iter().map(delivery).collect()
+}
+
+async fn ended(
+    connection: &mut SqliteConnection,
+    ends: Vec<DeliveryEnd>,
+) -> Result<(), StoreError> {
+    Ok(end_deliveries(connection, ends).await?)
+}
+
+async fn leased(
+    connection: &mut SqliteConnection,
+    server: Uuid,
+    now_ms: i64,
+    until_ms: i64,
+) -> Result<bool, StoreError> {
+    let lease = sqlx::query(sql::LEASE).bind(server).bind(now_ms);
+    let lease = lease.bind(until_ms).fetch_optional(connection);
+    Ok(lease.await?.is_some())
+}
+
+async fn forgotten(connection: &mut SqliteConnection, before_ms: i64) -> Result<(), StoreError> {
+    let forget = sqlx::query(sql::FORGET).bind(before_ms);
+    forget.execute(connection).await?;
+    Ok(())
 }
