@@ -4,6 +4,7 @@
 use super::changes::{Finding, MOST_GROUPS};
 use super::message::{Facts, records_path};
 use super::rule::{HIGHEST_COUNT, Rule, RuleKind};
+use crate::analysis::clock::day_of;
 use monitor_model::ApplicationId;
 use monitor_store::{
     AlertStore, GatewayReportStore, HourTraffic, RecordFilter, RecordStore, RecordSummary,
@@ -33,8 +34,14 @@ pub(super) struct Evaluator {
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) statistics: Arc<dyn StatisticsStore>,
     pub(super) reports: Arc<dyn GatewayReportStore>,
-    /// Users and types, told apart by the flag, that are not new.
-    pub(super) known: Mutex<HashSet<(bool, Pair)>>,
+    pub(super) known: Mutex<Known>,
+}
+
+/// Users and types, told apart by the flag, that are not new. It holds for a day: then they may be new again.
+#[derive(Default)]
+pub(super) struct Known {
+    day: i64,
+    pairs: HashSet<(bool, Pair)>,
 }
 
 impl Evaluator {
@@ -125,6 +132,7 @@ impl Evaluator {
                 *at = record.created_at_ms.min(*at);
             }
         }
+        self.begin_day(day_of(now_ms));
         earliest.retain(|pair, _| !self.is_known(rule, pair));
         let mut found = Vec::new();
         for (pair, at_ms) in earliest.into_iter().take(MOST_GROUPS) {
@@ -164,17 +172,22 @@ impl Evaluator {
         Ok(!self.records.page(&filter).await?.records.is_empty())
     }
 
+    fn begin_day(&self, day: i64) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.day != day || known.pairs.len() >= MOST_KNOWN {
+            known.day = day;
+            known.pairs.clear();
+        }
+    }
+
     fn is_known(&self, rule: &Rule, pair: &Pair) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains(&(rule.per_user, pair.clone()))
+        known.pairs.contains(&(rule.per_user, pair.clone()))
     }
 
     fn note_known(&self, rule: &Rule, pair: Pair) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        known.insert((rule.per_user, pair));
+        known.pairs.insert((rule.per_user, pair));
     }
 
     async fn silent(&self, rule: &Rule, now_ms: i64) -> Result<Vec<Finding>, StoreError> {
