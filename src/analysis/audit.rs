@@ -43,10 +43,17 @@ pub(super) enum Action {
     AccountSignIn,
     AccountSignInFailed,
     ValueKeyRotate,
+    AlertRuleSet,
+    AlertRuleRemove,
+    AlertChannelSet,
+    AlertChannelRemove,
+    AlertClose,
+    AlertMute,
+    AlertRetry,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 24] = [
+    pub(super) const ALL: [Self; 31] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -71,6 +78,13 @@ impl Action {
         Self::AccountSignIn,
         Self::AccountSignInFailed,
         Self::ValueKeyRotate,
+        Self::AlertRuleSet,
+        Self::AlertRuleRemove,
+        Self::AlertChannelSet,
+        Self::AlertChannelRemove,
+        Self::AlertClose,
+        Self::AlertMute,
+        Self::AlertRetry,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -99,6 +113,13 @@ impl Action {
             Self::AccountSignIn => "account.sign_in",
             Self::AccountSignInFailed => "account.sign_in_failed",
             Self::ValueKeyRotate => "value_key.rotate",
+            Self::AlertRuleSet => "alert_rule.set",
+            Self::AlertRuleRemove => "alert_rule.remove",
+            Self::AlertChannelSet => "alert_channel.set",
+            Self::AlertChannelRemove => "alert_channel.remove",
+            Self::AlertClose => "alert.close",
+            Self::AlertMute => "alert.mute",
+            Self::AlertRetry => "alert.retry",
         }
     }
 
@@ -134,6 +155,8 @@ pub(super) enum Target {
     ValueKeys,
     /// Findings, of one application or of all.
     Findings(Option<ApplicationId>),
+    /// An alert, or a rule, channel or message of alerts, which are about all applications.
+    Alert(Uuid),
 }
 
 impl Target {
@@ -141,7 +164,7 @@ impl Target {
         match self {
             Self::Application(id) => id.to_string(),
             Self::Token(id, _) => id.0.to_string(),
-            Self::Tombstone(id, _) => id.to_string(),
+            Self::Tombstone(id, _) | Self::Alert(id) => id.to_string(),
             Self::Account(id, _) => id.0.to_string(),
             Self::Record(id, _) => id.to_string(),
             Self::Records(_) => "records".to_owned(),
@@ -158,7 +181,7 @@ impl Target {
             | Self::Account(_, application)
             | Self::Records(application)
             | Self::Findings(application) => *application,
-            Self::ValueKeys => None,
+            Self::ValueKeys | Self::Alert(_) => None,
         }
     }
 }

@@ -3,11 +3,12 @@
 //!
 //! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
 //!   `found_values`: what was found in them, as hashes. `budgets`: what is spent of them. `admin`: applications, tokens,
-//!   trials, replays. `people`: accounts and sign-ins of the web UI.
+//!   trials, replays. `people`: accounts and sign-ins of the web UI. `alerts`: rules, and who is told.
 //! - `api` and `ui` are the two front ends; they call the services and never the store.
 
 mod access;
 mod admin;
+mod alerts;
 mod api;
 mod audit;
 mod budgets;

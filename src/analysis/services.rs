@@ -5,6 +5,7 @@ use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
 use super::access::{Access, AccessLimits};
 use super::admin::{Admin, InForce, KeyLocks};
+use super::alerts::{AlertTask, Alerts};
 use super::audit::AuditLog;
 use super::budgets::{BudgetBoard, BudgetTask, Counting};
 use super::clock::now_ms;
@@ -65,6 +66,9 @@ pub struct Services {
     /// What gateways say about themselves, to whichever server.
     pub(super) gateway_reports: GatewayReports,
     budgets: BudgetTask,
+    /// What fires, and who is told.
+    pub(super) alerts: Arc<Alerts>,
+    alert_task: AlertTask,
 }
 
 impl Services {
@@ -107,6 +111,12 @@ impl Services {
             ),
             gateway_reports: GatewayReports::start(shared.gateways, shared.store.clone()),
             budgets: BudgetTask::default(),
+            alerts: Arc::new(Alerts::new(
+                &shared.store,
+                settings,
+                shared.analyzer.remote.metrics().cloned(),
+            )),
+            alert_task: AlertTask::default(),
             access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
@@ -129,6 +139,12 @@ impl Services {
         self.budgets.start(counting, FIRST_COUNT).await;
     }
 
+    /// Looks at the rules of alerts and tells their channels until the shutdown. For servers, as
+    /// [`Services::count_budgets`].
+    pub(crate) fn start_alerts(&self) {
+        self.alert_task.start(&self.alerts);
+    }
+
     /// How old the count of this process is.
     pub(crate) fn budget_count(&self) -> BudgetCount {
         self.admin.budgets.count()
@@ -143,6 +159,7 @@ impl Services {
     pub async fn shutdown(&self) {
         self.invalidation.stop().await;
         self.budgets.stop().await;
+        self.alert_task.stop(&self.alerts).await;
         self.gateway_reports.stop().await;
         self.people.refused_sign_ins.stop().await;
         self.store.close().await;

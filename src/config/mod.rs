@@ -21,6 +21,7 @@ mod values;
 
 pub use problem::{Origin, Problem, Problems};
 pub use role::Role;
+pub use sections::analysis::alerts::AlertSettings;
 pub use sections::analysis::checks::{
     ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings,
 };

@@ -4,7 +4,7 @@
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
-    checks, detect, files as analysis_files, judge, limits as analysis_limits, prices,
+    alerts, checks, detect, files as analysis_files, judge, limits as analysis_limits, prices,
     queue as analysis_queue, retention, services, sign_in,
 };
 use super::sections::gateway::{
@@ -139,6 +139,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
         prices: prices::read(r, prefix),
+        alerts: alerts::read(r, &key("alerts.")),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
         public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
     }

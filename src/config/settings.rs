@@ -1,5 +1,6 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+use super::sections::analysis::alerts::AlertSettings;
 use super::sections::analysis::checks::ChecksSettings;
 use super::sections::analysis::detect::DetectSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
@@ -126,6 +127,8 @@ pub struct AnalysisSettings {
     pub checks: ChecksSettings,
     /// What tokens cost, for the records that come in; a reload takes others.
     pub prices: Prices,
+    /// Where alerts may be sent.
+    pub alerts: AlertSettings,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,

@@ -5,6 +5,7 @@
 mod circuit_breaker;
 mod client;
 mod connector;
+pub(crate) mod public_networks;
 mod tls;
 
 pub use circuit_breaker::{

@@ -40,6 +40,32 @@ label!(
 );
 
 label!(
+    /// `channel_kind` label of messages about alerts: where they go.
+    AlertChannelLabel {
+        /// A server that takes JSON.
+        Webhook => "webhook",
+        /// Slack.
+        Slack => "slack",
+        /// Microsoft Teams.
+        Teams => "teams",
+        /// Telegram.
+        Telegram => "telegram",
+    }
+);
+
+label!(
+    /// `result` label of messages about alerts.
+    AlertResult {
+        /// The channel took it.
+        Sent => "sent",
+        /// It is tried again.
+        Failed => "failed",
+        /// It is not tried any more.
+        Dead => "dead",
+    }
+);
+
+label!(
     /// `kind` label of tokens: which of a model's prices applies to them.
     TokenKind {
         /// Of requests, as far as no other kind applies.

@@ -17,16 +17,16 @@ pub mod trace;
 #[cfg(test)]
 pub(crate) use labels::Label;
 pub use labels::{
-    AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
-    EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource, ModelApi, Outcome,
-    PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome, RemovalCause, ReusedId,
-    RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind, TokenType,
-    TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult,
-    VerdictType,
+    AcceptFault, AlertChannelLabel, AlertResult, AnalysisResult, AnalysisStep, AttachmentOutcome,
+    BudgetLabel, DropReason, EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource,
+    ModelApi, Outcome, PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome,
+    RemovalCause, ReusedId, RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome,
+    TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason,
+    UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
-    AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
-    PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics, TurnMetrics,
-    UpstreamMetrics, UpstreamName,
+    AlertMetrics, AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics,
+    OutputMetrics, PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics,
+    TurnMetrics, UpstreamMetrics, UpstreamName,
 };
 pub use throttle::Throttle;

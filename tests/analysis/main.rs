@@ -10,6 +10,7 @@ mod admin_cli;
 mod admin_tokens;
 mod admin_versions;
 mod admin_world;
+mod alerts;
 mod api;
 mod attachments;
 mod bad_judges;

@@ -101,6 +101,13 @@ macro_rules! store_contract {
             accounts: a_password_that_was_replaced_begins_no_sign_in
             accounts: sign_ins_begin_are_seen_and_end
             accounts: an_account_goes_with_its_application
+            alerts: rules_and_channels_come_back_and_are_replaced_and_removed
+            alerts: of_one_group_one_alert_is_open_and_a_look_is_whole_or_nothing
+            alerts: an_alert_is_closed_once_and_muted_while_it_fires
+            alerts: a_message_is_taken_by_one_server_until_its_lease_ends
+            alerts: one_server_looks_at_the_rules_at_a_time
+            alerts: what_names_an_erased_user_goes_and_old_alerts_too
+            alerts: alerts_go_with_their_application_and_owners_of_records_are_counted
             fleet: the_latest_report_of_each_gateway_is_there_for_all
             fleet: wrong_passwords_are_counted_by_all_together
             fleet: of_attempts_at_once_no_more_are_let_through_than_may

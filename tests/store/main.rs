@@ -5,6 +5,7 @@
 #[macro_use]
 mod contract;
 mod accounts;
+mod alerts;
 mod applications;
 mod attachments;
 mod audit;

@@ -73,6 +73,7 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/applications/new".to_owned(), "application-new"),
         (format!("/ui/applications/{id}/versions"), "versions"),
         ("/ui/users".to_owned(), "users"),
+        ("/ui/alerts".to_owned(), "alerts"),
         ("/ui/overview".to_owned(), "overview-empty"),
         ("/ui/first-steps".to_owned(), "first-steps-empty"),
         ("/ui/tokens".to_owned(), "tokens"),

@@ -6,6 +6,7 @@
 mod accounts;
 mod agent;
 mod agent_session;
+mod alerts;
 mod applications;
 mod attacks;
 mod audit;

@@ -1,5 +1,6 @@
 //! The store as a whole: what it is, how it ends, and the trait that combines all subjects.
 
+use crate::alerts::AlertStore;
 use crate::attachments::AttachmentStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
@@ -111,6 +112,7 @@ pub trait Store:
     + SignInFailureStore
     + SavedFilterStore
     + ValueKeyStore
+    + AlertStore
 {
 }
 
@@ -134,5 +136,6 @@ impl<T> Store for T where
         + SignInFailureStore
         + SavedFilterStore
         + ValueKeyStore
+        + AlertStore
 {
 }

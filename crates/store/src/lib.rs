@@ -7,6 +7,7 @@
 //! [`ExchangeStore`], [`FindingStore`], [`StatisticsStore`], [`ChainStore`] and [`RecordRemoval`] concern the volume of
 //! records, all other traits concern settings, people and files.
 
+mod alerts;
 mod attachments;
 mod blobs;
 mod chain;
@@ -32,6 +33,10 @@ mod statistics;
 mod text_search;
 mod transfer;
 
+pub use alerts::{
+    Alert, AlertChange, AlertChanges, AlertChannel, AlertDelivery, AlertRule, AlertState,
+    AlertStore, AlertUpdate, DeliveryEnd, DeliveryState, MOST_ALERTS,
+};
 pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
     MOST_FILES, NewAttachment, REMOVAL, Scanned, WaitingLimits,

@@ -165,7 +165,7 @@ pub struct Erasure {
 
 impl Erasure {
     /// The hash by which a tombstone identifies a user.
-    pub(crate) fn user_hash(user_id: &str) -> [u8; 32] {
+    pub fn user_hash(user_id: &str) -> [u8; 32] {
         Sha256::new()
             .chain_update("erased user\0")
             .chain_update(user_id)

@@ -1,6 +1,9 @@
 //! The table of routes: path, method, handler. The OpenAPI document describes the same.
 
-use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
+use super::admin::{
+    alert_channels, alert_rules, alerts, applications, audit, parts, replays, tokens, value_keys,
+    versions,
+};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
     attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
@@ -11,7 +14,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::HeaderValue;
 use axum::middleware::map_response;
 use axum::response::Response;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use std::sync::Arc;
 
 /// A path without trailing slash, and its methods.
@@ -51,6 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
     routes.extend(processing.into_iter().map(announced));
     routes.extend(attachment_routes());
     routes.extend(administration());
+    routes.extend(alert_routes());
     routes
 }
 
@@ -128,6 +132,34 @@ fn administration() -> Vec<Route> {
         ("/tokens/{id}/rotate", post(tokens::rotate)),
         ("/value_keys/rotate", post(value_keys::rotate)),
         ("/audit", get(audit::list)),
+    ]
+}
+
+/// Alerts, for those who administer the whole server.
+fn alert_routes() -> [Route; 10] {
+    [
+        (
+            "/alert_rules",
+            get(alert_rules::list).post(alert_rules::create),
+        ),
+        (
+            "/alert_rules/{id}",
+            put(alert_rules::replace).delete(alert_rules::remove),
+        ),
+        (
+            "/alert_channels",
+            get(alert_channels::list).post(alert_channels::create),
+        ),
+        (
+            "/alert_channels/{id}",
+            put(alert_channels::replace).delete(alert_channels::remove),
+        ),
+        ("/alert_channels/{id}/test", post(alert_channels::test)),
+        ("/alerts", get(alerts::list)),
+        ("/alerts/{id}/deliveries", get(alerts::told)),
+        ("/alerts/{id}/resolve", post(alerts::resolve)),
+        ("/alerts/{id}/mute", post(alerts::mute)),
+        ("/alert_deliveries/{id}/retry", post(alerts::retry)),
     ]
 }
 

@@ -311,6 +311,13 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::AccountSignIn => o.account_sign_in,
         Action::AccountSignInFailed => o.account_sign_in_failed,
         Action::ValueKeyRotate => o.value_key_rotate,
+        Action::AlertRuleSet => o.alert_rule_set,
+        Action::AlertRuleRemove => o.alert_rule_remove,
+        Action::AlertChannelSet => o.alert_channel_set,
+        Action::AlertChannelRemove => o.alert_channel_remove,
+        Action::AlertClose => o.alert_close,
+        Action::AlertMute => o.alert_mute,
+        Action::AlertRetry => o.alert_retry,
     }
 }
 

@@ -7,6 +7,7 @@
 //! - An address below `/ui` is a page; the API's paths stand beside, untouched.
 
 mod accounts;
+mod alerts;
 mod application_field;
 mod application_names;
 mod applications;
@@ -56,6 +57,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .route(application_field::PATH, get(application_field::suggestions))
         .merge(session::routes())
         .merge(accounts::routes())
+        .merge(alerts::routes())
         .merge(applications::routes())
         .merge(records::routes())
         .merge(findings::routes())

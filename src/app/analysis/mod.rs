@@ -39,6 +39,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let metrics = Arc::new(Metrics::of(context.role)?);
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     runtime.block_on(services.count_budgets());
+    runtime.block_on(async { services.start_alerts() });
     let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {

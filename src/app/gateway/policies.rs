@@ -134,6 +134,7 @@ pub(crate) fn open(
     // After the file is listed, which has budgets too.
     if let Some(services) = services {
         runtime.block_on(services.count_budgets());
+        runtime.block_on(async { services.start_alerts() });
     }
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());

@@ -1,10 +1,10 @@
 //! The SSRF guard of downloads (CONTRACT 31): a client chooses the URL, but must not reach the gateway's own
 //! network through it. Every address of a name is checked, and only checked addresses are connected to. It
-//! opens no connection itself. [`super::public_networks`] knows which addresses are public.
+//! opens no connection itself. [`crate::http_client::public_networks`] knows which addresses are public.
 
 use super::file_error::FileError;
-use super::public_networks::{embedded, is_public};
 use crate::config::{FilesSettings, Network};
+use crate::http_client::public_networks::{embedded, is_public};
 use std::net::{IpAddr, SocketAddr};
 use url::{Host, Url};
 
@@ -121,8 +121,8 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::public_networks::tests::{NOT_PUBLIC, PUBLIC};
     use super::*;
+    use crate::http_client::public_networks::tests::{NOT_PUBLIC, PUBLIC};
 
     fn guard(networks: &[&str], hosts: &[&str]) -> Guard {
         Guard {

@@ -13,7 +13,6 @@ pub mod fuzzing;
 mod guard;
 mod job;
 mod places;
-mod public_networks;
 
 use crate::backend::{Analyzer, FileList};
 use crate::config::FilesSettings;

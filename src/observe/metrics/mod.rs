@@ -1,6 +1,7 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
 
+mod alerts;
 mod analysis;
 mod calls;
 mod costs;
@@ -18,6 +19,7 @@ mod tokens;
 mod turns;
 mod upstreams;
 
+pub use alerts::AlertMetrics;
 pub use analysis::AnalysisMetrics;
 pub use calls::CallTimes;
 pub use costs::{CallLabels, CostMetrics};
@@ -168,6 +170,8 @@ pub struct Metrics {
     pub outputs: OutputMetrics,
     /// Requests, verdicts, records and files of an analysis server.
     pub analysis: AnalysisMetrics,
+    /// Messages about alerts.
+    pub alerts: AlertMetrics,
     /// What calls cost.
     pub costs: CostMetrics,
     /// The store of an analysis server.
@@ -242,6 +246,7 @@ impl Metrics {
             upstreams: UpstreamMetrics::new(gateway)?,
             outputs: OutputMetrics::new(&registries)?,
             analysis: AnalysisMetrics::new(analysis)?,
+            alerts: AlertMetrics::new(analysis)?,
             costs: CostMetrics::new(analysis)?,
             store: StoreMetrics::new(analysis)?,
             role,

@@ -4,6 +4,7 @@
 //! caches nothing that `ApplicationStore::settings_changed` does not invalidate.
 
 mod advisory_lock;
+mod alerts;
 mod attachments;
 mod connect;
 mod findings;

@@ -2,6 +2,7 @@
 //! to domain types; the queries of the gap evidence; the migration runner. The statements themselves are in
 //! `sqlite` and `postgres`, because indexes, locks and batching differ.
 
+pub(crate) mod alerts;
 pub(crate) mod attachments;
 pub(crate) mod chain;
 pub(crate) mod columns;

@@ -13,6 +13,11 @@ pub(crate) const TOKENS: &str = "SELECT * FROM tokens ORDER BY created_at_ms, id
 pub(crate) const ACCOUNTS: &str = "SELECT * FROM accounts ORDER BY created_at_ms, id";
 pub(crate) const IDENTITIES: &str = "SELECT * FROM identities ORDER BY issuer, subject";
 pub(crate) const SAVED_FILTERS: &str = "SELECT * FROM saved_filters ORDER BY created_at_ms, id";
+pub(crate) const ALERT_RULES: &str = "SELECT * FROM alert_rules ORDER BY created_at_ms, id";
+pub(crate) const ALERT_CHANNELS: &str = "SELECT * FROM alert_channels ORDER BY created_at_ms, id";
+pub(crate) const ALERTS: &str = "SELECT * FROM alerts ORDER BY first_ms, id";
+pub(crate) const ALERT_DELIVERIES: &str =
+    "SELECT * FROM alert_deliveries ORDER BY created_at_ms, id";
 pub(crate) const CHAIN_GATEWAYS: &str = "SELECT * FROM chain_gateways ORDER BY gateway";
 pub(crate) const CHAIN_RUNS: &str = "SELECT * FROM chain_runs ORDER BY gateway, first";
 pub(crate) const CHAIN_CUTS: &str = "SELECT * FROM chain_cuts ORDER BY gateway, first";

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file in WAL mode with synchronous=FULL, one writing connection with group
 //! commit (`writer`), and a few read-only connections.
 
+mod alerts;
 mod attachments;
 mod findings;
 mod gateway_reports;

@@ -18,8 +18,8 @@ pub use erased::ErasureReplay;
 pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
 pub(crate) use table::{
-    BODY, BUDGETS_SCHEMA, CALL, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA, FINDINGS_SCHEMA, PARTS, TOOL,
-    UNCHECKED, VALUES_SCHEMA,
+    ALERTS_SCHEMA, BODY, BUDGETS_SCHEMA, CALL, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA,
+    FINDINGS_SCHEMA, PARTS, TOOL, UNCHECKED, VALUES_SCHEMA,
 };
 pub use table::{Column, ColumnKind, Table};
 

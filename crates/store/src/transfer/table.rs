@@ -22,6 +22,14 @@ pub enum Table {
     Identities,
     /// Filters that they saved.
     SavedFilters,
+    /// Rules of alerts.
+    AlertRules,
+    /// Where alerts are sent, with the secrets of those places.
+    AlertChannels,
+    /// Alerts that fired.
+    Alerts,
+    /// Who was told of them.
+    AlertDeliveries,
     /// The audit log.
     Audit,
     /// Records with their texts, in the order of receipt.
@@ -79,6 +87,9 @@ pub(crate) const VALUES_SCHEMA: i64 = 26;
 pub(crate) const CALLS_SCHEMA: i64 = 25;
 /// The schema of both engines that introduced findings.
 pub(crate) const FINDINGS_SCHEMA: i64 = 27;
+
+/// The schema of both engines that introduced alerts.
+pub(crate) const ALERTS_SCHEMA: i64 = 28;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -140,7 +151,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 32] = [
         Self::State,
         Self::Tombstones,
         Self::ValueKeys,
@@ -150,6 +161,10 @@ impl Table {
         Self::Accounts,
         Self::Identities,
         Self::SavedFilters,
+        Self::AlertRules,
+        Self::AlertChannels,
+        Self::Alerts,
+        Self::AlertDeliveries,
         Self::Audit,
         Self::Records,
         Self::FoundValues,
@@ -183,6 +198,10 @@ impl Table {
             Self::Accounts => "accounts",
             Self::Identities => "identities",
             Self::SavedFilters => "saved_filters",
+            Self::AlertRules => "alert_rules",
+            Self::AlertChannels => "alert_channels",
+            Self::Alerts => "alerts",
+            Self::AlertDeliveries => "alert_deliveries",
             Self::Audit => "audit",
             Self::Records => "records",
             Self::FoundValues => "found_values",
@@ -222,6 +241,9 @@ impl Table {
             Self::Costs => schema >= COSTS_SCHEMA,
             Self::ValueKeys | Self::FoundValues => schema >= VALUES_SCHEMA,
             Self::Findings | Self::FindingChanges => schema >= FINDINGS_SCHEMA,
+            Self::AlertRules | Self::AlertChannels | Self::Alerts | Self::AlertDeliveries => {
+                schema >= ALERTS_SCHEMA
+            }
             _ => true,
         }
     }
@@ -238,6 +260,10 @@ impl Table {
             Self::Accounts => ACCOUNTS,
             Self::Identities => IDENTITIES,
             Self::SavedFilters => SAVED_FILTERS,
+            Self::AlertRules => ALERT_RULES,
+            Self::AlertChannels => ALERT_CHANNELS,
+            Self::Alerts => ALERTS,
+            Self::AlertDeliveries => ALERT_DELIVERIES,
             Self::Audit => AUDIT,
             Self::Records => RECORDS,
             Self::FoundValues => FOUND_VALUES,
@@ -303,6 +329,20 @@ const IDENTITIES: &[Column] = columns! {
 };
 const SAVED_FILTERS: &[Column] = columns! {
     Id: "id" "account_id"; Word: "name" "query"; Flag: "is_shared"; Number: "created_at_ms";
+};
+const ALERT_RULES: &[Column] = columns! {
+    Id: "id" "application_id"; Bytes: "user_hash"; Word: "document"; Number: "created_at_ms";
+};
+const ALERT_CHANNELS: &[Column] = columns! {
+    Id: "id"; Word: "document"; Number: "created_at_ms";
+};
+const ALERTS: &[Column] = columns! {
+    Id: "id" "rule_id"; Bytes: "group_hash" "user_hash"; Id: "application_id"; Word: "facts" "state";
+    Number: "updates" "first_ms" "last_ms" "notified_ms" "muted_until_ms" "resolved_ms"; Word: "resolved_by";
+};
+const ALERT_DELIVERIES: &[Column] = columns! {
+    Id: "id" "alert_id" "channel_id"; Word: "channel_name" "channel_kind" "message" "state";
+    Number: "attempts" "next_ms" "created_at_ms" "done_ms"; Word: "failure";
 };
 const AUDIT: &[Column] = columns! {
     Number: "seq" "at_ms"; Text: "actor"; Id: "token_id"; Text: "action" "target"; Id: "application_id";

@@ -1,6 +1,9 @@
 //! Handlers of the administration (CONTRACT 30, 38): applications, versions, tokens, keys of found values, audit log,
 //! replays.
 
+pub(super) mod alert_channels;
+pub(super) mod alert_rules;
+pub(super) mod alerts;
 pub(super) mod applications;
 pub(super) mod audit;
 pub(super) mod parts;

@@ -7,7 +7,10 @@ mod shape;
 mod tests;
 
 use self::finish::Examples;
-use super::admin::{applications, audit, parts, replays, tokens, value_keys, versions};
+use super::admin::{
+    alert_channels, alert_rules, alerts, applications, audit, parts, replays, tokens, value_keys,
+    versions,
+};
 use super::ingest::{batch, process, tool_calls};
 use super::records::{
     attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
@@ -48,6 +51,7 @@ pub fn openapi_json() -> &'static [u8] {
         (name = "findings", description = "What was flagged, and what people decided about it."),
         (name = "applications", description = "Rules, policies and their versions."),
         (name = "tokens", description = "Access."),
+        (name = "alerts", description = "What fires, and who is told."),
         (name = "audit", description = "Who changed what."),
         (name = "documentation", description = "No token needed."),
     ),
@@ -109,6 +113,20 @@ pub fn openapi_json() -> &'static [u8] {
         tokens::rotate,
         value_keys::rotate,
         audit::list,
+        alert_rules::list,
+        alert_rules::create,
+        alert_rules::replace,
+        alert_rules::remove,
+        alert_channels::list,
+        alert_channels::create,
+        alert_channels::replace,
+        alert_channels::remove,
+        alert_channels::test,
+        alerts::list,
+        alerts::told,
+        alerts::resolve,
+        alerts::mute,
+        alerts::retry,
         home,
     ),
     modifiers(&Finish),

@@ -3,6 +3,7 @@
 //! `openapi` compare their fields with those that the readers accept.
 #![expect(dead_code, reason = "described, never built")]
 
+mod alerts;
 mod applications;
 mod budgets;
 mod findings;
@@ -14,6 +15,7 @@ mod tokens;
 mod values;
 mod words;
 
+pub(super) use alerts::{AlertPage, AlertPath, Mute, NewAlertChannel, NewAlertRule};
 pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,

@@ -73,6 +73,7 @@ fn settings() -> AnalysisSettings {
         judge: None,
         checks: ChecksSettings::default(),
         prices: crate::config::Prices::default(),
+        alerts: crate::config::AlertSettings::default(),
         gateway_url: None,
         public_url: None,
         oidc: None,

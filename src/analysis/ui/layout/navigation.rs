@@ -14,6 +14,7 @@ pub(crate) enum Section {
     Applications,
     Users,
     Tokens,
+    Alerts,
     Audit,
     Status,
     FirstSteps,
@@ -106,10 +107,17 @@ fn settings(visit: &Visit) -> [Item; 3] {
     ]
 }
 
-fn operation(visit: &Visit) -> [Item; 3] {
+fn operation(visit: &Visit) -> [Item; 4] {
     let o = visit.view.o();
     let is_whole = visit.account.application_id.is_none();
     [
+        Item {
+            section: Section::Alerts,
+            path: "/ui/alerts",
+            name: visit.view.a().alerts,
+            picture: "M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4M12 5V3",
+            is_shown: visit.is_administrator(),
+        },
         Item {
             section: Section::Audit,
             path: "/ui/audit",

@@ -13,6 +13,7 @@ macro_rules! phrases {
     };
 }
 
+mod alerts;
 mod costs;
 mod findings;
 mod guardrails;
@@ -22,6 +23,7 @@ mod records;
 mod tokens;
 mod units;
 
+pub(crate) use alerts::{EN as ALERTS_EN, Phrases as AlertPhrases, RU as ALERTS_RU};
 pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use findings::{EN as FINDINGS_EN, Phrases as FindingPhrases, RU as FINDINGS_RU};
 pub(crate) use guardrails::{

@@ -152,6 +152,13 @@ phrases! {
     account_sign_in: "signed in", "вход";
     account_sign_in_failed: "failed to sign in", "неудачный вход";
     value_key_rotate: "made a new key of found values", "новый ключ найденных значений";
+    alert_rule_set: "set an alert rule", "изменение правила оповещений";
+    alert_rule_remove: "deleted an alert rule", "удаление правила оповещений";
+    alert_channel_set: "set an alert channel", "изменение канала оповещений";
+    alert_channel_remove: "deleted an alert channel", "удаление канала оповещений";
+    alert_close: "closed an alert", "закрытие оповещения";
+    alert_mute: "muted an alert", "отключение звука оповещения";
+    alert_retry: "sent an alert again", "повторная отправка оповещения";
     nobody_known: "unknown person", "неизвестный пользователь";
     reason: "reason", "причина";
     unknown_name: "no account has this name", "такой учётной записи нет";

@@ -307,6 +307,30 @@ static TABLE: &[(&str, &str)] = &[
     ("your name belongs to another account; ask an administrator",
      "ваше имя занято другой учётной записью; обратитесь к администратору"),
     ("your account is disabled", "ваша учётная запись отключена"),
+
+    // Alerts
+    ("is out of range for this kind of rule", "вне пределов для этого вида правил"),
+    ("must be whole hours for this kind of rule", "для этого вида правил нужны целые часы"),
+    ("must be 1 to 1000000000", "нужно от 1 до 1000000000"),
+    ("must be 5m to 7d", "нужно от 5m до 7d"),
+    ("has more than 20 entries", "больше 20 элементов"),
+    ("does not apply to this kind of rule", "не относится к этому виду правил"),
+    ("must have 1 to 512 bytes", "нужно от 1 до 512 байт"),
+    ("names a channel that does not exist", "такого канала нет"),
+    ("must be an address such as https://example.com/hook", "нужен адрес вида https://example.com/hook"),
+    ("must begin with https:// or http://", "должно начинаться с https:// или http://"),
+    ("must not have a user name or password", "без имени пользователя и пароля"),
+    ("must be entered again: the address leads to another server", "введите снова: адрес ведёт на другой сервер"),
+    ("has more than 2000 bytes", "больше 2000 байт"),
+    ("must be the token of a bot", "нужен токен бота"),
+    ("must be the id of a chat", "нужен идентификатор чата"),
+    ("the address is neither public nor allowed (alerts.allow_networks)",
+     "адрес не публичный и не разрешён (alerts.allow_networks)"),
+    ("http is for allowed addresses only (alerts.allow_networks): use https",
+     "http только для разрешённых адресов (alerts.allow_networks): используйте https"),
+    ("the host has no address", "у сервера нет адреса"),
+    ("no answer in time", "нет ответа вовремя"),
+    ("the channel was removed", "канал удалён"),
 ];
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
+use crate::analysis::ui::phrases::{ALERTS_EN, ALERTS_RU, AlertPhrases};
 use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::analysis::ui::phrases::{FINDINGS_EN, FINDINGS_RU, FindingPhrases};
@@ -165,6 +166,14 @@ impl View {
         match self.language {
             Language::English => &COSTS_EN,
             Language::Russian => &COSTS_RU,
+        }
+    }
+
+    /// Phrases of the page of alerts.
+    pub(crate) fn a(&self) -> &'static AlertPhrases {
+        match self.language {
+            Language::English => &ALERTS_EN,
+            Language::Russian => &ALERTS_RU,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Sections that only an analysis server has.
 
+pub(crate) mod alerts;
 pub(crate) mod checks;
 pub(crate) mod detect;
 pub(crate) mod files;

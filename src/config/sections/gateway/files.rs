@@ -41,14 +41,14 @@ pub(crate) fn read(r: &mut Reader<'_>) -> FilesSettings {
     }
 }
 
-fn network() -> Form<Network> {
+pub(crate) fn network() -> Form<Network> {
     Form::new(NETWORKS, |text| {
         text.parse()
             .map_err(|wrong| format!("{} {wrong}", units::quote(text)))
     })
 }
 
-fn host() -> Form<String> {
+pub(crate) fn host() -> Form<String> {
     Form::new("host names or addresses, without scheme and port", |text| {
         let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
         let fits = !text.is_empty() && text.bytes().all(named)

@@ -40,7 +40,7 @@ impl PostgresStore {
     }
 
     /// These columns of `r` for the first records that match a filter, except for its text.
-    pub(super) async fn newest(
+    pub(in crate::postgres) async fn newest(
         &self,
         filter: &RecordFilter,
         columns: &'static str,

@@ -6,7 +6,8 @@ use crate::error::StoreError;
 use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
-use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::sql::alerts::FORGET_USER;
+use crate::transfer::{ALERTS_SCHEMA, BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -99,6 +100,9 @@ pub(in crate::postgres) async fn step_in_schema(
         if schema >= BUDGETS_SCHEMA {
             forget_spender(connection, erasure).await?;
         }
+        if schema >= ALERTS_SCHEMA {
+            forget_alerts(connection, erasure).await?;
+        }
         return Ok(Erased::default());
     }
     let seqs = match schema >= EXCHANGES_SCHEMA {
@@ -112,6 +116,17 @@ pub(in crate::postgres) async fn step_in_schema(
         records: removed.records,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Removes the alerts and the rules of alerts that are about the user.
+async fn forget_alerts(connection: &mut PgConnection, erasure: &Erasure) -> Result<(), StoreError> {
+    let hash = Erasure::user_hash(&erasure.user_id);
+    for statement in FORGET_USER {
+        let forget = sqlx::query(statement).bind(hash.to_vec());
+        let forget = forget.bind(erasure.application_id.map(|id| id.0));
+        forget.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes

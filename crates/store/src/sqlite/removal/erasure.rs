@@ -4,8 +4,9 @@ use super::delete;
 use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
+use crate::sql::alerts::FORGET_USER;
 use crate::sqlite::values::json_list;
-use crate::transfer::{COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{ALERTS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
 use sqlx::SqliteConnection;
 
 /// The most records that one step removes.
@@ -82,6 +83,9 @@ pub(in crate::sqlite) async fn step_in_schema(
                 costs.execute(&mut *connection).await?;
             }
         }
+        if schema >= ALERTS_SCHEMA {
+            forget_alerts(connection, erasure).await?;
+        }
         return Ok(Erased::default());
     }
     let seqs = match schema >= EXCHANGES_SCHEMA {
@@ -97,6 +101,20 @@ pub(in crate::sqlite) async fn step_in_schema(
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Removes the alerts and the rules of alerts that are about the user.
+async fn forget_alerts(
+    connection: &mut SqliteConnection,
+    erasure: &Erasure,
+) -> Result<(), StoreError> {
+    let hash = Erasure::user_hash(&erasure.user_id);
+    for statement in FORGET_USER {
+        let forget = sqlx::query(statement).bind(hash.to_vec());
+        let forget = forget.bind(erasure.application_id.map(|id| id.0));
+        forget.execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes

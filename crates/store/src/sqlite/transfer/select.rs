@@ -1,8 +1,8 @@
 //! What is read of each table. Records of removed applications are about to be deleted: only their numbers are read.
 
 use crate::sql::transfer::{
-    ACCOUNTS, CHAIN_CUTS, CHAIN_GATEWAYS, CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS,
-    TOKENS, TOMBSTONES, VALUE_KEYS,
+    ACCOUNTS, ALERT_CHANNELS, ALERT_DELIVERIES, ALERT_RULES, ALERTS, CHAIN_CUTS, CHAIN_GATEWAYS,
+    CHAIN_RUNS, CHAIN_STUBS, IDENTITIES, SAVED_FILTERS, TOKENS, TOMBSTONES, VALUE_KEYS,
 };
 use crate::transfer::Table;
 
@@ -18,6 +18,10 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Accounts => ACCOUNTS,
         Table::Identities => IDENTITIES,
         Table::SavedFilters => SAVED_FILTERS,
+        Table::AlertRules => ALERT_RULES,
+        Table::AlertChannels => ALERT_CHANNELS,
+        Table::Alerts => ALERTS,
+        Table::AlertDeliveries => ALERT_DELIVERIES,
         Table::Audit => AUDIT,
         Table::Records => RECORDS,
         Table::FoundValues => FOUND_VALUES,

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::analysis::admin::replay::NOT_ASKED;
+use crate::analysis::alerts::rule::{Rule, RuleKind};
 use crate::analysis::api::extract::query::Query;
 use crate::analysis::api::records::{costs, filters};
 use crate::analysis::ingest::process::{NOT_STORED, OTHER_TEXT};
@@ -146,6 +147,26 @@ fn what_may_be_wrong_with_a_policy_is_told() {
             is_told(&[FieldProblem::new(problem.key, problem.text)]);
         }
     }
+}
+
+#[test]
+fn b10_what_may_be_wrong_with_a_rule_of_alerts_is_told() {
+    let rule = Rule {
+        window_s: 1,
+        threshold: 0,
+        minimum: 0,
+        repeat_after_s: 0,
+        user_id: Some(String::new()),
+        channels: vec![uuid::Uuid::nil(); 21],
+        ..Rule::default()
+    };
+    is_told(&rule.problems());
+    let share = Rule {
+        kind: RuleKind::Share,
+        window_s: 3_601,
+        ..rule
+    };
+    is_told(&share.problems());
 }
 
 #[test]

@@ -41,7 +41,7 @@ static NAT64_NETWORK: LazyLock<Option<Network>> = LazyLock::new(|| NAT64.parse()
 
 /// The IPv4 address that an IPv6 address embeds for certain: mapped, or behind NAT64. Any other address is
 /// returned as it is: all other embeddings are in networks that are not public.
-pub(super) fn embedded(address: IpAddr) -> IpAddr {
+pub(crate) fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else {
         return address;
     };
@@ -60,7 +60,7 @@ fn last_four(address: Ipv6Addr) -> Ipv4Addr {
 }
 
 /// Whether the address is in a public network.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     let closed = CLOSED.iter().any(|network| network.contains(address));
     !closed && (address.is_ipv4() || holds(*OPEN, address))
 }
@@ -70,7 +70,7 @@ fn holds(network: Option<Network>, address: IpAddr) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
@@ -81,7 +81,7 @@ pub(super) mod tests {
     }
 
     /// Addresses that are not public.
-    pub(in crate::gateway::attachments) const NOT_PUBLIC: &[&str] = &[
+    pub(crate) const NOT_PUBLIC: &[&str] = &[
         "0.0.0.0",
         "0.1.2.3",
         "10.0.0.1",
@@ -134,7 +134,7 @@ pub(super) mod tests {
     ];
 
     /// Public addresses next to others.
-    pub(in crate::gateway::attachments) const PUBLIC: &[&str] = &[
+    pub(crate) const PUBLIC: &[&str] = &[
         "8.8.8.8",
         "1.1.1.1",
         "100.63.255.255",
