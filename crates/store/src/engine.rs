@@ -15,6 +15,7 @@ use crate::settings::applications::ApplicationStore;
 use crate::settings::audit::AuditStore;
 use crate::settings::policies::ApplicationPolicyStore;
 use crate::settings::tokens::TokenStore;
+use crate::siem::SiemStore;
 use crate::start_lock::StartLock;
 use crate::statistics::StatisticsStore;
 use async_trait::async_trait;
@@ -107,6 +108,7 @@ pub trait Store:
     + SignInStore
     + SignInFailureStore
     + SavedFilterStore
+    + SiemStore
 {
 }
 
@@ -128,5 +130,6 @@ impl<T> Store for T where
         + SignInStore
         + SignInFailureStore
         + SavedFilterStore
+        + SiemStore
 {
 }

@@ -23,6 +23,7 @@ mod records;
 mod removal;
 mod sessions;
 mod settings;
+mod siem;
 mod sql;
 mod sqlite;
 mod start_lock;
@@ -71,6 +72,7 @@ pub use settings::token_id::TokenId;
 pub use settings::tokens::{
     Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore,
 };
+pub use siem::{EventSource, QueuedEvent, SiemDestination, SiemLag, SiemStore};
 pub use sql::reused_id::STORED_APART;
 pub use sqlite::SqliteStore;
 pub use start_lock::StartLock;
