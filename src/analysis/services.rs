@@ -27,14 +27,17 @@ use super::records::files::file_room::FileRoom;
 use super::records::files::upload_room::UploadRoom;
 use super::records::{Records, documents};
 use super::rules::file_policies::FilePolicies;
+use super::siem::SiemTasks;
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
 use crate::config::{AnalysisSettings, Prices};
 use crate::judge::Remote;
+use crate::observe::Metrics;
 use crate::policy::BudgetCount;
 use arc_swap::ArcSwap;
 use monitor_store::{Store, VersionLimits};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,6 +66,7 @@ pub struct Services {
     /// What gateways say about themselves, to whichever server.
     pub(super) gateway_reports: GatewayReports,
     budgets: BudgetTask,
+    pub(super) siem: SiemTasks,
 }
 
 impl Services {
@@ -104,6 +108,7 @@ impl Services {
             ),
             gateway_reports: GatewayReports::start(shared.gateways, shared.store.clone()),
             budgets: BudgetTask::default(),
+            siem: SiemTasks::new(shared.store.clone()),
             access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
@@ -126,6 +131,15 @@ impl Services {
         self.budgets.start(counting, FIRST_COUNT).await;
     }
 
+    /// Sends events to the destinations of the settings until the shutdown. For servers: a command that ends at once
+    /// sends nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or a destination's settings cannot be used.
+    pub(crate) async fn send_events(&self, metrics: &Arc<Metrics>) -> io::Result<()> {
+        self.siem.start(&self.settings, metrics).await
+    }
+
     /// How old the count of this process is.
     pub(crate) fn budget_count(&self) -> BudgetCount {
         self.admin.budgets.count()
@@ -140,6 +154,7 @@ impl Services {
     pub async fn shutdown(&self) {
         self.invalidation.stop().await;
         self.budgets.stop().await;
+        self.siem.stop().await;
         self.gateway_reports.stop().await;
         self.people.refused_sign_ins.stop().await;
         self.store.close().await;

@@ -5,7 +5,7 @@ use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
     checks, detect, files as analysis_files, judge, limits as analysis_limits, prices,
-    queue as analysis_queue, retention, services, sign_in,
+    queue as analysis_queue, retention, services, siem, sign_in,
 };
 use super::sections::gateway::{
     applications, files as gateway_files, limits, monitor, spool, trace, upstream, upstreams,
@@ -139,6 +139,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
         prices: prices::read(r, prefix),
+        siem: siem::read(r, prefix),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
         public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
     }

@@ -8,6 +8,7 @@ use super::sections::analysis::limits::ApiLimits;
 use super::sections::analysis::prices::Prices;
 use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
+use super::sections::analysis::siem::SiemSettings;
 use super::sections::analysis::sign_in::OidcSettings;
 use super::sections::cors::CorsSettings;
 use super::sections::gateway::files::FilesSettings;
@@ -126,6 +127,8 @@ pub struct AnalysisSettings {
     pub checks: ChecksSettings,
     /// What tokens cost, for the records that come in; a reload takes others.
     pub prices: Prices,
+    /// Where events are sent.
+    pub siem: SiemSettings,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,

@@ -40,6 +40,18 @@ label!(
 );
 
 label!(
+    /// `result` label of events for other systems: how they left the queue of a destination.
+    SiemResult {
+        /// The destination took them.
+        Sent => "sent",
+        /// More than siem.outbox_rows waited: the oldest were deleted.
+        Dropped => "dropped",
+        /// Their record was removed or erased before they were sent.
+        Gone => "gone",
+    }
+);
+
+label!(
     /// `kind` label of tokens: which of a model's prices applies to them.
     TokenKind {
         /// Of requests, as far as no other kind applies.

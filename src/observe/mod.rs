@@ -20,13 +20,13 @@ pub use labels::{
     AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
     EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource, ModelApi, Outcome,
     PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome, RemovalCause, ReusedId,
-    RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind, TokenType,
-    TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason, UpgradeResult,
-    VerdictType,
+    RouteLabel, SiemResult, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind,
+    TokenType, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason,
+    UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
-    PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics, TurnMetrics,
-    UpstreamMetrics, UpstreamName,
+    PoolUse, RemoteMetrics, SiemMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics,
+    TurnMetrics, UpstreamMetrics, UpstreamName,
 };
 pub use throttle::Throttle;

@@ -19,7 +19,7 @@ use crate::config::Settings;
 use crate::gateway::ListenerService;
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use remote_checks::remote;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -40,6 +40,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     runtime.block_on(services.count_budgets());
     let retention = retention(&runtime, &settings, &services, &metrics);
+    send_events(&runtime, &services, &metrics)?;
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
         gateway_state: None,
@@ -134,6 +135,16 @@ pub(crate) fn retention(
         settings.analysis.retention,
         metrics.clone(),
     )
+}
+
+/// Sends events to the destinations of the settings, on the backend's runtime.
+pub(crate) fn send_events(
+    runtime: &Runtime,
+    services: &Services,
+    metrics: &Arc<Metrics>,
+) -> Result<()> {
+    let started = runtime.block_on(services.send_events(metrics));
+    started.context("the destinations of siem")
 }
 
 /// The API's listeners.

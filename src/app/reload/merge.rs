@@ -84,6 +84,7 @@ impl Merge<'_> {
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;
+            "analysis.siem" analysis.siem;
         }
         // Several settings have the name of one section.
         self.waiting.dedup();

@@ -9,6 +9,7 @@ mod outputs;
 mod policy;
 mod remote;
 mod retention;
+mod siem;
 mod spool;
 mod store;
 mod streams;
@@ -30,6 +31,7 @@ pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, 
 pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
 pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
 pub use retention::{AboveItsPart, RemovedBy, RetentionRan};
+pub use siem::{SiemBack, SiemEventsLeft, SiemFailed};
 pub use spool::{
     DeadLettersLost, RecordDelayed, RecordFinished, SpoolAcknowledgementsDamaged, SpoolDamaged,
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,

@@ -9,6 +9,7 @@ mod model_calls;
 mod outputs;
 mod register;
 mod remote;
+mod siem;
 mod spool;
 mod store;
 mod streams;
@@ -24,6 +25,7 @@ pub use costs::{CallLabels, CostMetrics};
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
+pub use siem::SiemMetrics;
 pub use spool::SpoolMetrics;
 pub use store::{PoolUse, StoreMetrics};
 pub use streams::StreamMetrics;
@@ -170,6 +172,8 @@ pub struct Metrics {
     pub analysis: AnalysisMetrics,
     /// What calls cost.
     pub costs: CostMetrics,
+    /// Events that are sent to other systems.
+    pub siem: SiemMetrics,
     /// The store of an analysis server.
     pub store: StoreMetrics,
 }
@@ -243,6 +247,7 @@ impl Metrics {
             outputs: OutputMetrics::new(&registries)?,
             analysis: AnalysisMetrics::new(analysis)?,
             costs: CostMetrics::new(analysis)?,
+            siem: SiemMetrics::new(analysis)?,
             store: StoreMetrics::new(analysis)?,
             role,
             registries,

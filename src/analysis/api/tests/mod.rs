@@ -73,6 +73,7 @@ fn settings() -> AnalysisSettings {
         judge: None,
         checks: ChecksSettings::default(),
         prices: crate::config::Prices::default(),
+        siem: crate::config::SiemSettings::default(),
         gateway_url: None,
         public_url: None,
         oidc: None,

@@ -9,4 +9,5 @@ pub(crate) mod prices;
 pub(crate) mod queue;
 pub(crate) mod retention;
 pub(crate) mod services;
+pub(crate) mod siem;
 pub(crate) mod sign_in;
