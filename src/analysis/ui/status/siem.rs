@@ -18,8 +18,8 @@ pub(super) async fn card(services: &Services, view: &View) -> Result<Markup, Api
                         dt { (state.name) }
                         dd {
                             @match &state.error {
-                                Some(_) => (badge("bad", o.siem_fails)),
-                                None => (badge("good", o.siem_works)),
+                                Some(_) => { (badge("bad", o.siem_fails)) }
+                                None => { (badge("good", o.siem_works)) }
                             }
                             " " span.dim { (o.siem_waiting.replace("{}", &number(state.waiting))) }
                             @if state.waiting > 0 {
