@@ -19,13 +19,13 @@ const BATCH: u32 = 100;
 /// How often a queue is looked at that was empty, or is another server's to send.
 const POLL: Duration = Duration::from_secs(1);
 /// The longest time for one batch.
-const SEND_TIMEOUT: Duration = Duration::from_secs(8);
-/// How long a server may send to a destination without asking again. Renewed when less than half is left, which is
-/// longer than a batch takes.
-const LEASE: Duration = Duration::from_secs(20);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server may send to a destination without asking again. Renewed when no more than half is left, which
+/// is as long as a batch may take.
+const LEASE: Duration = Duration::from_secs(10);
 /// The pause after a first failure; it doubles up to the longest one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// How events reach a destination.
 pub(super) enum Sender {
@@ -80,7 +80,7 @@ impl Delivery {
                 }
                 Err(Fault::Store(error)) => {
                     report(&error);
-                    LONGEST_PAUSE.min(POLL * 5)
+                    POLL * 5
                 }
                 Err(Fault::Destination(reason)) => {
                     self.note_failure(reason).await;
