@@ -27,6 +27,7 @@ pub use sections::analysis::checks::{
 pub use sections::analysis::detect::{
     ClassifierSettings, DetectSettings, ModelBounds, TaggerSettings,
 };
+pub use sections::analysis::exports::{ExportPlace, ExportSettings};
 pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
 pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use sections::analysis::limits::ApiLimits;

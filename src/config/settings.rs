@@ -2,6 +2,7 @@
 
 use super::sections::analysis::checks::ChecksSettings;
 use super::sections::analysis::detect::DetectSettings;
+use super::sections::analysis::exports::ExportSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
 use super::sections::analysis::judge::JudgeSettings;
 use super::sections::analysis::limits::ApiLimits;
@@ -129,6 +130,8 @@ pub struct AnalysisSettings {
     pub prices: Prices,
     /// Where events are sent.
     pub siem: SiemSettings,
+    /// Records that are written away once a day.
+    pub exports: Vec<ExportSettings>,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,

@@ -52,6 +52,16 @@ label!(
 );
 
 label!(
+    /// `result` label of scheduled exports of records: of the object of a day.
+    RecordExportResult {
+        /// It is complete.
+        Written => "written",
+        /// It was not written; the next attempt follows within minutes.
+        Failed => "failed",
+    }
+);
+
+label!(
     /// `kind` label of tokens: which of a model's prices applies to them.
     TokenKind {
         /// Of requests, as far as no other kind applies.

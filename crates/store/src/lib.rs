@@ -35,7 +35,9 @@ pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
     MOST_FILES, NewAttachment, REMOVAL, Scanned, WaitingLimits,
 };
-pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
+pub use blobs::{
+    BlobError, BlobStore, Bytes as BlobBytes, ExportStore, ExportUpload, Received, Upload,
+};
 pub use chain::{
     ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,
 };

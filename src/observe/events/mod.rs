@@ -4,6 +4,7 @@
 mod attachments;
 mod calls;
 mod clock;
+mod exports;
 mod limits;
 mod outputs;
 mod policy;
@@ -23,6 +24,7 @@ pub use calls::{
     CallEnded, ConnectionEnded, HeartbeatSent, TokensUsed, ToolPartsOmitted, UpstreamRetried,
 };
 pub use clock::{ClockDoubted, ClockJumped};
+pub use exports::RecordExportEnded;
 pub use limits::{
     AcceptFailed, AcceptPaused, BudgetRefused, BudgetWarned, CallRefused, CallerUnknown,
     Overloaded, SpilledEarly,

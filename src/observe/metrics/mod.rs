@@ -34,7 +34,7 @@ pub use turns::TurnMetrics;
 pub use upstreams::{UpstreamMetrics, UpstreamName};
 
 use super::failures::FAILURES;
-use super::labels::{EndReason, Label, LogSource, RemovalCause, UpgradeResult};
+use super::labels::{EndReason, Label, LogSource, RecordExportResult, RemovalCause, UpgradeResult};
 use super::log_budget::LOG_BUDGET;
 use super::stderr;
 use crate::config::Role;
@@ -95,6 +95,10 @@ const RETENTION_FAILURES: About = (
     "monitor_retention_failures_total",
     "Rounds of retention that failed.",
 );
+const RECORD_EXPORTS: About = (
+    "monitor_record_exports_total",
+    "Objects of scheduled exports of records, by result.",
+);
 const DRAINING: About = (
     "monitor_draining",
     "1 while the process drains: it finishes its last calls.",
@@ -150,6 +154,7 @@ pub struct Metrics {
     pub draining: IntGauge,
     log_lines_lost: IntCounter,
     log_lines_suppressed: IntCounterVec,
+    record_exports: IntCounterVec,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
     /// Records that wait for the backend, and dead letters.
@@ -232,6 +237,7 @@ impl Metrics {
             records_removed: counter(analysis, RECORDS_REMOVED)?,
             removed_by_cause: labelled::<RemovalCause>(analysis, REMOVED_BY_CAUSE, "cause")?,
             retention_failures: counter(analysis, RETENTION_FAILURES)?,
+            record_exports: labelled::<RecordExportResult>(analysis, RECORD_EXPORTS, "result")?,
             draining: gauge(process, DRAINING)?,
             log_lines_lost: counter(process, LOG_LINES_LOST)?,
             log_lines_suppressed: labelled::<LogSource>(process, LOG_LINES_SUPPRESSED, "source")?,
@@ -280,6 +286,11 @@ impl Metrics {
         self.records_removed.inc_by(records);
         let by_cause = self.removed_by_cause.with_label_values(&[cause.as_str()]);
         by_cause.inc_by(records);
+    }
+
+    pub(super) fn record_export_ended(&self, result: RecordExportResult) {
+        let by_result = self.record_exports.with_label_values(&[result.as_str()]);
+        by_result.inc();
     }
 
     pub(super) fn upgrade_ended(&self, result: UpgradeResult) {

@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod filters;
 pub(super) mod list;
+pub(in crate::analysis) mod scheduled;
 pub(super) mod sessions;
 pub(crate) mod shapes;
 pub(super) mod statistics;

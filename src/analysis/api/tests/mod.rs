@@ -5,6 +5,7 @@
 mod answers;
 mod costs;
 mod document;
+mod exports;
 mod refusals;
 mod replays;
 mod rules;
@@ -74,6 +75,7 @@ fn settings() -> AnalysisSettings {
         checks: ChecksSettings::default(),
         prices: crate::config::Prices::default(),
         siem: crate::config::SiemSettings::default(),
+        exports: Vec::new(),
         gateway_url: None,
         public_url: None,
         oidc: None,

@@ -2,6 +2,7 @@
 
 pub(crate) mod checks;
 pub(crate) mod detect;
+pub(crate) mod exports;
 pub(crate) mod files;
 pub(crate) mod judge;
 pub(crate) mod limits;
