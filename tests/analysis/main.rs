@@ -44,6 +44,7 @@ mod regex_bounds;
 mod remote_checks;
 mod replays;
 mod retention;
+mod scheduled_exports;
 mod siem;
 mod token_sums;
 mod tool_arguments;

@@ -1,4 +1,5 @@
-//! The destinations of events: what they take, and what they refuse with the way out (CONTRACT 33).
+//! The destinations of events and the scheduled exports: what they take, and what they refuse with the way out
+//! (CONTRACT 33).
 
 use super::world::{Folder, check};
 
@@ -95,5 +96,42 @@ fn what_is_wrong_with_a_destination_is_named_with_its_key_and_no_secret() {
         assert_eq!(run.code, 2, "{list}");
         assert!(run.stderr.contains(said), "{list}: {}", run.stderr);
         assert!(!run.stderr.contains("s3cret"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn exports_have_a_name_and_a_place() {
+    let places = "blobs: s3://files\nexports:\n  - {name: a, to: bucket, verdict: blocked, type: EMAILS}\n  \
+                  - {name: b, to: lake, application: 00000000-0000-4000-8000-000000000000, days: 366}\n";
+    let run = check("analysis", places, &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for (list, said) in [
+        ("{to: lake}", "exports[0].name: is not set"),
+        (
+            "{name: a}",
+            "exports[0].to: is not set; allowed: bucket, or a folder",
+        ),
+        (
+            "{name: a, to: bucket}",
+            "exports[0].to: is that of blobs, which names none; allowed: a folder, or blobs: s3://…",
+        ),
+        ("{name: a, to: \"s3://b\"}", "exports[0].to: is no folder"),
+        (
+            "{name: a, to: lake, verdict: bad}",
+            "exports[0].verdict: \"bad\" is unknown",
+        ),
+        ("{name: a, to: lake, days: 0}", "exports[0].days: "),
+        (
+            "{name: a, to: lake, format: parquet}",
+            "exports[0].format: is an unknown key",
+        ),
+        (
+            "{name: a, to: lake}\n  - {name: a, to: lake}",
+            "exports[1].name: is the name of another export",
+        ),
+    ] {
+        let run = check("analysis", &format!("exports:\n  - {list}\n"), &[]);
+        assert_eq!(run.code, 2, "{list}");
+        assert!(run.stderr.contains(said), "{list}: {}", run.stderr);
     }
 }
