@@ -45,6 +45,8 @@ pub(super) struct Delivery {
     pub(super) leased_until: Option<Instant>,
     /// Why the last attempt failed.
     pub(super) failure: Option<String>,
+    /// The store says that nothing fails.
+    pub(super) is_noted_as_working: bool,
 }
 
 /// Whose turn it is to send.
@@ -101,7 +103,11 @@ impl Delivery {
         }
         match self.turn().await? {
             Turn::Ours => {}
-            Turn::New => queued = self.store.siem_queue(&self.name, BATCH).await?,
+            Turn::New => {
+                // Whoever sent before may have noted a failure.
+                self.is_noted_as_working = false;
+                queued = self.store.siem_queue(&self.name, BATCH).await?;
+            }
             Turn::Theirs => return Ok(0),
         }
         let events = self.reader.events(&queued).await?;
@@ -161,6 +167,7 @@ impl Delivery {
         };
         failed.emit(&self.metrics);
         if is_new {
+            self.is_noted_as_working = false;
             let noted = self.store.note_siem_error(&self.name, Some(&reason)).await;
             noted.as_ref().err().into_iter().for_each(report);
             self.failure = Some(reason);
@@ -171,8 +178,13 @@ impl Delivery {
         if self.failure.take().is_some() {
             let destination = &self.name;
             SiemBack { destination }.emit();
-            let noted = self.store.note_siem_error(&self.name, None).await;
-            noted.as_ref().err().into_iter().for_each(report);
+        }
+        if self.is_noted_as_working {
+            return;
+        }
+        match self.store.note_siem_error(&self.name, None).await {
+            Ok(()) => self.is_noted_as_working = true,
+            Err(error) => report(&error),
         }
     }
 }

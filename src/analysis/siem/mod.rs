@@ -98,6 +98,7 @@ impl SiemTasks {
                 holder: self.holder,
                 leased_until: None,
                 failure: None,
+                is_noted_as_working: false,
             });
         }
         let look = look(self.store.clone(), metrics.clone(), siem.outbox_rows);

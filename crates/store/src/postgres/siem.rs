@@ -40,8 +40,8 @@ const DROP: &str = "
         RETURNING id)
     SELECT count(*) AS dropped FROM dropped";
 const NOTE: &str = "
-    UPDATE siem_destinations SET error = $2,
-        error_ms = CASE WHEN $2 IS NULL THEN NULL ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
+    UPDATE siem_destinations SET error = $2::text,
+        error_ms = CASE WHEN $2::text IS NULL THEN NULL ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
     WHERE name = $1";
 const LAG: &str = "
     SELECT d.name, d.error, d.error_ms,
