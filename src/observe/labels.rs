@@ -559,6 +559,8 @@ label!(
         Guard => "guard",
         /// The collector of traces: its key.
         Trace => "trace",
+        /// Destinations of events: their tokens and the events.
+        Siem => "siem",
         /// Listeners of the gateway: access keys, `Authorization` and `x-api-key` of clients.
         Listen => "listen",
         /// Listeners of the analysis API: access tokens and sessions.
