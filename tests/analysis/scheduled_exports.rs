@@ -1,5 +1,5 @@
-//! Scheduled exports through the real binary: an object for each of the last days, written once (docs/siem.md). What is in
-//! one is tested beside the router.
+//! Scheduled exports through the real binary: an object for each of the last days, written once (docs/siem.md). What
+//! is in one is tested beside the router.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Events for other systems on the status page: how far a destination is behind, and why, without its address and token.
+//! Events for other systems on the status page: how far a destination is behind, and why, without its address and
+//! token.
 
 use crate::world::administrator;
 use support::eventually;

@@ -1,6 +1,6 @@
-//! Sends verdicts and the audit log to other systems (docs/siem.md). The store queues an event in the transaction that
-//! writes what it is about; a task for each destination sends what waits. `event` is what they say, `ocsf` and `cef` how
-//! it is written, `syslog` and `hec` how it travels.
+//! Sends verdicts and the audit log to other systems (docs/siem.md). The store queues an event in the transaction
+//! that writes what it is about; a task for each destination sends what waits. `event` is what they say, `ocsf` and
+//! `cef` how it is written, `syslog` and `hec` how it travels.
 
 mod cef;
 mod delivery;

@@ -59,6 +59,20 @@ enum Place {
     Folder(PathBuf),
 }
 
+impl Place {
+    /// None for the bucket where `blobs` names none.
+    fn of(self, blobs: Option<&BlobPlace>) -> Option<ExportPlace> {
+        match (self, blobs) {
+            (Self::Folder(folder), _) => Some(ExportPlace::Folder(folder)),
+            (Self::Bucket, Some(BlobPlace::Bucket { name, prefix })) => Some(ExportPlace::Bucket {
+                name: name.clone(),
+                prefix: prefix.clone(),
+            }),
+            (Self::Bucket, _) => None,
+        }
+    }
+}
+
 /// The exports; `blobs` is where attached files are.
 pub(crate) fn read(
     r: &mut Reader<'_>,
@@ -106,21 +120,12 @@ fn export(
             r.report_line(line, &key(name), format!("is not set; {why}"));
         }
     }
-    let place = match (place?, blobs) {
-        (Place::Folder(folder), _) => ExportPlace::Folder(folder),
-        (Place::Bucket, Some(BlobPlace::Bucket { name, prefix })) => ExportPlace::Bucket {
-            name: name.clone(),
-            prefix: prefix.clone(),
-        },
-        (Place::Bucket, _) => {
-            let text = "is that of blobs, which names none; allowed: a folder, or blobs: s3://…";
-            r.refuse_if(&key("to"), true, text);
-            return None;
-        }
-    };
+    let place = place?.of(blobs);
+    let text = "is that of blobs, which names none; allowed: a folder, or blobs: s3://…";
+    r.refuse_if(&key("to"), place.is_none(), text);
     Some(ExportSettings {
         name: name?,
-        place,
+        place: place?,
         application,
         verdict,
         kind,
