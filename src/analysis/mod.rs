@@ -2,8 +2,9 @@
 //! gateway of `monitor all`. No detection here (that is `monitor_detect`) and no SQL (that is `monitor_store`).
 //!
 //! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
-//!   `found_values`: what was found in them, as hashes. `budgets`: what is spent of them. `admin`: applications, tokens,
-//!   trials, replays. `people`: accounts and sign-ins of the web UI. `alerts`: rules, and who is told.
+//!   `found_values`: what was found in them, as hashes. `budgets`: what is spent of them. `siem`: events for other
+//!   systems. `admin`: applications, tokens, trials, replays. `people`: accounts and sign-ins of the web UI. `alerts`:
+//!   rules, and who is told.
 //! - `api` and `ui` are the two front ends; they call the services and never the store.
 
 mod access;
@@ -22,6 +23,7 @@ mod records;
 mod request_body;
 mod rules;
 mod services;
+mod siem;
 mod start_error;
 mod startup;
 mod store_health;
@@ -38,6 +40,7 @@ pub use admin::replay::{
 };
 pub use admin::tokens::{CreatedToken, Expiry, NewToken, Rotation, TokenPosition};
 pub use api::openapi::openapi_json;
+pub use api::records::scheduled::ScheduledExports;
 pub use api::route_names::RouteNames;
 pub use api::router::router;
 pub use api::token_json;

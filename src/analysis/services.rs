@@ -30,14 +30,17 @@ use super::records::files::file_room::FileRoom;
 use super::records::files::upload_room::UploadRoom;
 use super::records::{Records, documents};
 use super::rules::file_policies::FilePolicies;
+use super::siem::SiemTasks;
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
 use crate::config::{AnalysisSettings, Prices};
 use crate::judge::Remote;
+use crate::observe::Metrics;
 use crate::policy::BudgetCount;
 use arc_swap::ArcSwap;
 use monitor_store::{Store, VersionLimits};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,6 +72,7 @@ pub struct Services {
     /// What fires, and who is told.
     pub(super) alerts: Arc<Alerts>,
     alert_task: AlertTask,
+    pub(super) siem: SiemTasks,
 }
 
 impl Services {
@@ -117,6 +121,7 @@ impl Services {
                 shared.analyzer.remote.metrics().cloned(),
             )),
             alert_task: AlertTask::default(),
+            siem: SiemTasks::new(shared.store.clone()),
             access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
@@ -145,6 +150,15 @@ impl Services {
         self.alert_task.start(&self.alerts);
     }
 
+    /// Sends events to the destinations of the settings until the shutdown. For servers: a command that ends at once
+    /// sends nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or a destination's settings cannot be used.
+    pub(crate) async fn send_events(&self, metrics: &Arc<Metrics>) -> io::Result<()> {
+        self.siem.start(&self.settings, metrics).await
+    }
+
     /// How old the count of this process is.
     pub(crate) fn budget_count(&self) -> BudgetCount {
         self.admin.budgets.count()
@@ -160,6 +174,7 @@ impl Services {
         self.invalidation.stop().await;
         self.budgets.stop().await;
         self.alert_task.stop(&self.alerts).await;
+        self.siem.stop().await;
         self.gateway_reports.stop().await;
         self.people.refused_sign_ins.stop().await;
         self.store.close().await;

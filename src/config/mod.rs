@@ -28,12 +28,16 @@ pub use sections::analysis::checks::{
 pub use sections::analysis::detect::{
     ClassifierSettings, DetectSettings, ModelBounds, TaggerSettings,
 };
+pub use sections::analysis::exports::{ExportPlace, ExportSettings};
 pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
 pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use sections::analysis::limits::ApiLimits;
 pub use sections::analysis::prices::{ModelPrice, Prices, TokenPrice};
 pub use sections::analysis::queue::AnalysisQueue;
 pub use sections::analysis::retention::RetentionSettings;
+pub use sections::analysis::siem::{
+    DestinationKind, DestinationSettings, EventFormat, SiemSettings,
+};
 pub use sections::analysis::sign_in::{OidcSettings, SignInRole};
 pub use sections::call_limits::CallLimits;
 pub use sections::client_identity::ClientIdentity;

@@ -4,8 +4,8 @@
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
-    alerts, checks, detect, files as analysis_files, judge, limits as analysis_limits, prices,
-    queue as analysis_queue, retention, services, sign_in,
+    alerts, checks, detect, exports, files as analysis_files, judge, limits as analysis_limits,
+    prices, queue as analysis_queue, retention, services, siem, sign_in,
 };
 use super::sections::gateway::{
     applications, files as gateway_files, limits, monitor, spool, trace, upstream, upstreams,
@@ -100,6 +100,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
     let key = |name: &str| format!("{prefix}{name}");
     // Read in its place, since problems name the keys in the order of the file.
     let max_body;
+    let blobs;
     AnalysisSettings {
         listen: listen::read(r, &key("listen")).unwrap_or_else(|| at(host, 4200)),
         operations: match prefix {
@@ -124,7 +125,10 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services::read(r, &key("services.")),
         detect: detect::read(r, &key("detect.")),
-        blobs: r.read(&key("blobs"), &analysis_files::blob_place()),
+        blobs: {
+            blobs = r.read(&key("blobs"), &analysis_files::blob_place());
+            blobs.clone()
+        },
         attachments: analysis_files::attachments(r, &key("attachments.")),
         limits: analysis_limits::read(r, prefix, max_body),
         requests_per_second: r.read(
@@ -140,6 +144,8 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         checks: checks::read(r, prefix),
         prices: prices::read(r, prefix),
         alerts: alerts::read(r, &key("alerts.")),
+        siem: siem::read(r, prefix),
+        exports: exports::read(r, prefix, blobs.as_ref()),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
         public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
     }

@@ -3,12 +3,14 @@
 use super::sections::analysis::alerts::AlertSettings;
 use super::sections::analysis::checks::ChecksSettings;
 use super::sections::analysis::detect::DetectSettings;
+use super::sections::analysis::exports::ExportSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
 use super::sections::analysis::judge::JudgeSettings;
 use super::sections::analysis::limits::ApiLimits;
 use super::sections::analysis::prices::Prices;
 use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
+use super::sections::analysis::siem::SiemSettings;
 use super::sections::analysis::sign_in::OidcSettings;
 use super::sections::cors::CorsSettings;
 use super::sections::gateway::files::FilesSettings;
@@ -129,6 +131,10 @@ pub struct AnalysisSettings {
     pub prices: Prices,
     /// Where alerts may be sent.
     pub alerts: AlertSettings,
+    /// Where events are sent.
+    pub siem: SiemSettings,
+    /// Records that are written away once a day.
+    pub exports: Vec<ExportSettings>,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,

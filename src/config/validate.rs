@@ -26,6 +26,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     tls_files(&listeners, reader);
     proxy_protocol(settings, role, reader);
     records_store(settings, role, reader);
+    siem(settings, role, reader);
     if role == Role::Analysis {
         return judge(settings, role, reader);
     }
@@ -139,6 +140,18 @@ fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
         };
         let text = "conflicts with PostgreSQL (store.host); allowed: one of the two";
         reader.contradiction(key, text);
+    }
+}
+
+/// Reports authorities of destinations that cannot be read.
+fn siem(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
+    let prefix = match role {
+        Role::All => "analysis.",
+        Role::Gateway | Role::Analysis => "",
+    };
+    for (index, destination) in settings.analysis.siem.destinations.iter().enumerate() {
+        let key = format!("{prefix}siem.destinations[{index}].ca");
+        authorities(destination.ca.as_deref(), &key, reader);
     }
 }
 

@@ -6,10 +6,12 @@ mod circuit_breaker;
 mod client;
 mod connector;
 pub(crate) mod public_networks;
+mod stream;
 mod tls;
 
 pub use circuit_breaker::{
     Admission, Attempt, BreakerSettings, CircuitBreaker, LateFailure, Transition,
 };
 pub use client::{Answer, Body, ClientError, HttpClient, UnreadAnswer, bearer, in_parts, whole};
+pub use stream::{ByteStream, StreamClient};
 pub use tls::{ReloadableTls, TlsMaterial};

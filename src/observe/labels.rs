@@ -62,6 +62,24 @@ label!(
         Failed => "failed",
         /// It is not tried any more.
         Dead => "dead",
+    /// `result` label of events for other systems: how they left the queue of a destination.
+    SiemResult {
+        /// The destination took them.
+        Sent => "sent",
+        /// More than siem.outbox_rows waited: the oldest were deleted.
+        Dropped => "dropped",
+        /// Their record was removed or erased before they were sent.
+        Gone => "gone",
+    }
+);
+
+label!(
+    /// `result` label of scheduled exports of records: of the object of a day.
+    RecordExportResult {
+        /// It is complete.
+        Written => "written",
+        /// It was not written; the next attempt follows within minutes.
+        Failed => "failed",
     }
 );
 
@@ -563,6 +581,8 @@ label!(
         Guard => "guard",
         /// The collector of traces: its key.
         Trace => "trace",
+        /// Destinations of events: their tokens and the events.
+        Siem => "siem",
         /// Listeners of the gateway: access keys, `Authorization` and `x-api-key` of clients.
         Listen => "listen",
         /// Listeners of the analysis API: access tokens and sessions.

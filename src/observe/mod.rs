@@ -20,13 +20,14 @@ pub use labels::{
     AcceptFault, AlertChannelLabel, AlertResult, AnalysisResult, AnalysisStep, AttachmentOutcome,
     BudgetLabel, DropReason, EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource,
     ModelApi, Outcome, PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome,
-    RemovalCause, ReusedId, RouteLabel, StoreFault, StreamHandling, SumName, TelemetryOutcome,
-    TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason,
-    UnrestoredReason, UpgradeResult, VerdictType,
+    RemovalCause, ReusedId, RouteLabel, SiemResult, StoreFault, StreamHandling, SumName,
+    TelemetryOutcome, TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller,
+    UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AlertMetrics, AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics,
-    OutputMetrics, PoolUse, RemoteMetrics, SpoolMetrics, StoreMetrics, StreamMetrics, TokenMetrics,
+    OutputMetrics, PoolUse, RemoteMetrics, SiemMetrics, SpoolMetrics, StoreMetrics, StreamMetrics,
+    TokenMetrics,
     TurnMetrics, UpstreamMetrics, UpstreamName,
 };
 pub use throttle::Throttle;

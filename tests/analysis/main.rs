@@ -48,6 +48,8 @@ mod regex_bounds;
 mod remote_checks;
 mod replays;
 mod retention;
+mod scheduled_exports;
+mod siem;
 mod token_sums;
 mod tool_arguments;
 mod tool_calls;

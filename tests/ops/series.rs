@@ -185,10 +185,14 @@ fn fleet() -> Fleet {
             .contains("monitor_upstream_up{")
             .then_some(())
     });
+    let siem = |indent: &str| {
+        let url = format!("tcp://{}", refusing_address());
+        format!("{indent}siem: {{destinations: [{{name: soc, kind: syslog, url: \"{url}\"}}]}}")
+    };
     let stacks = [
-        Stack::all().start(),
+        Stack::all().yaml(&siem("  ")).start(),
         gateway,
-        Stack::analysis_server().start(),
+        Stack::analysis_server().yaml(&siem("")).start(),
     ];
     let metrics = stacks.each_ref().map(Stack::metrics);
     Fleet {

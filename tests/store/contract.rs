@@ -113,6 +113,10 @@ macro_rules! store_contract {
             fleet: of_attempts_at_once_no_more_are_let_through_than_may
             fleet: wrong_passwords_are_forgotten_by_age_and_number
             fleet: a_state_is_taken_once_by_all_together
+            siem: what_is_written_waits_for_each_destination_that_gets_it
+            siem: one_server_at_a_time_sends
+            siem: beyond_the_limit_the_oldest_go
+            siem: without_a_destination_nothing_waits
             policies: one_is_set_replaced_and_taken_away
             policies: every_change_counts
             policies: every_word_of_a_policy_can_be_stored

@@ -32,6 +32,7 @@ mod saved;
 mod servers;
 mod sessions;
 mod sharing;
+mod siem;
 mod spending;
 mod statistics;
 mod tokens;

@@ -39,6 +39,7 @@ mod refusals;
 mod russian;
 mod saved;
 mod searching;
+mod siem;
 mod sign_in;
 mod status;
 mod tokens;

@@ -18,6 +18,7 @@ use crate::settings::audit::AuditStore;
 use crate::settings::policies::ApplicationPolicyStore;
 use crate::settings::tokens::TokenStore;
 use crate::settings::value_keys::ValueKeyStore;
+use crate::siem::SiemStore;
 use crate::start_lock::StartLock;
 use crate::statistics::StatisticsStore;
 use async_trait::async_trait;
@@ -113,6 +114,7 @@ pub trait Store:
     + SavedFilterStore
     + ValueKeyStore
     + AlertStore
+    + SiemStore
 {
 }
 
@@ -137,5 +139,6 @@ impl<T> Store for T where
         + SavedFilterStore
         + ValueKeyStore
         + AlertStore
+        + SiemStore
 {
 }

@@ -26,6 +26,7 @@ mod records;
 mod removal;
 mod sessions;
 mod settings;
+mod siem;
 mod sql;
 mod sqlite;
 mod start_lock;
@@ -41,7 +42,9 @@ pub use attachments::{
     AttachTarget, Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings,
     MOST_FILES, NewAttachment, REMOVAL, Scanned, WaitingLimits,
 };
-pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
+pub use blobs::{
+    BlobError, BlobStore, Bytes as BlobBytes, ExportStore, ExportUpload, Received, Upload,
+};
 pub use chain::{
     ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,
 };
@@ -88,6 +91,7 @@ pub use settings::tokens::{
     Scope, Scopes, Token, TokenChange, TokenHash, TokenRotation, TokenStore,
 };
 pub use settings::value_keys::{MOST_VALUE_KEYS, ValueKey, ValueKeyStore};
+pub use siem::{EventSource, QueuedEvent, SiemDestination, SiemLag, SiemStore};
 pub use sql::reused_id::STORED_APART;
 pub use sqlite::SqliteStore;
 pub use start_lock::StartLock;

@@ -63,6 +63,16 @@ impl Caller {
         }
     }
 
+    /// An export that the configuration names, which reads cleaned texts only.
+    pub(crate) fn scheduled_export(name: &str) -> Self {
+        Self {
+            name: format!("export {name}"),
+            token_id: None,
+            scopes: Scopes::of(&[Scope::ReadCleaned]),
+            bound: None,
+        }
+    }
+
     /// Whose share the caller's messages of an application are counted on.
     pub(crate) fn tenant(&self, application: ApplicationId) -> Tenant {
         self.among(&application)

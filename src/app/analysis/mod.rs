@@ -14,12 +14,12 @@ use super::process::web::{ApiActivity, CountedApp, WebLimits};
 use super::process::{descriptors, listeners, start_text};
 use super::reload::certificates::{Alpn, Certificates};
 use super::reload::{Reloadable, Reloads};
-use crate::analysis::{FirstRun, RetentionTask, Services, router};
+use crate::analysis::{FirstRun, RetentionTask, ScheduledExports, Services, router};
 use crate::config::Settings;
 use crate::gateway::ListenerService;
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use remote_checks::remote;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -41,6 +41,8 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     runtime.block_on(services.count_budgets());
     runtime.block_on(async { services.start_alerts() });
     let retention = retention(&runtime, &settings, &services, &metrics);
+    send_events(&runtime, &services, &metrics)?;
+    let exports = exports(&runtime, &settings, &services, &metrics)?;
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
         gateway_state: None,
@@ -55,7 +57,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     };
     let text = start_text::analysis(&settings, &first);
     serve(&settings, context, overview, services.clone(), text)?;
-    runtime.block_on(stop(retention, &services));
+    runtime.block_on(stop(retention, exports, &services));
     Ok(())
 }
 
@@ -73,8 +75,9 @@ pub(crate) fn open(
     Ok((services, first, remote))
 }
 
-/// Stops what [`open`] and [`retention`] started.
-pub(crate) async fn stop(retention: RetentionTask, services: &Services) {
+/// Stops what [`open`], [`retention`] and [`exports`] started.
+pub(crate) async fn stop(retention: RetentionTask, exports: ScheduledExports, services: &Services) {
+    exports.stop().await;
     retention.stop().await;
     services.shutdown().await;
 }
@@ -135,6 +138,28 @@ pub(crate) fn retention(
         settings.analysis.retention,
         metrics.clone(),
     )
+}
+
+/// Sends events to the destinations of the settings, on the backend's runtime.
+pub(crate) fn send_events(
+    runtime: &Runtime,
+    services: &Services,
+    metrics: &Arc<Metrics>,
+) -> Result<()> {
+    let started = runtime.block_on(services.send_events(metrics));
+    started.context("the destinations of siem")
+}
+
+/// Writes the exports of the settings once a day, on the backend's runtime.
+pub(crate) fn exports(
+    runtime: &Runtime,
+    settings: &Settings,
+    services: &Arc<Services>,
+    metrics: &Arc<Metrics>,
+) -> Result<ScheduledExports> {
+    let _entered = runtime.enter();
+    let started = ScheduledExports::start(services, &settings.analysis.exports, metrics);
+    started.context("the places of exports")
 }
 
 /// The API's listeners.

@@ -7,7 +7,7 @@ pub(crate) mod policies;
 pub(crate) mod serve;
 pub(crate) mod spool;
 
-use super::analysis::{api, open, retention, stop};
+use super::analysis::{api, exports, open, retention, send_events, stop};
 use super::process::context::Launch;
 use super::process::listeners::addresses;
 use super::process::runtime::{backend_runtime, runtime_of};
@@ -41,6 +41,8 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     let backend = backend_of(&mut settings, &services, &first, &metrics)?;
     let retention = retention(&runtime, &settings, &services, &metrics);
+    send_events(&runtime, &services, &metrics)?;
+    let exports = exports(&runtime, &settings, &services, &metrics)?;
     let mut certificates = Certificates::default();
     let api = api(
         &settings,
@@ -65,7 +67,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     serve_gateway(&settings, &runtime, parts, |server| {
         server.add_service(api);
     })?;
-    runtime.block_on(stop(retention, &services));
+    runtime.block_on(stop(retention, exports, &services));
     Ok(())
 }
 

@@ -2,7 +2,9 @@
 //! those of clients. Logged once for each target at the start and at each reload. It is allowed: there are
 //! networks of trusted machines only, and proxies that terminate TLS.
 
-use crate::config::{BaseUrl, JudgePlace, Listener, Role, Settings, StoreSettings, StoreSsl};
+use crate::config::{
+    BaseUrl, DestinationKind, JudgePlace, Listener, Role, Settings, StoreSettings, StoreSsl,
+};
 use crate::observe::Metrics;
 use crate::observe::events::{ClearTextSecret, ClearTextTarget};
 use std::net::IpAddr;
@@ -69,9 +71,14 @@ fn called(settings: &Settings, role: Role) -> Vec<ClearTextTarget> {
         });
         let guard = analysis.checks.guard.as_ref();
         let guard = guard.filter(|guard| guard.api_key.is_some());
+        let collectors = analysis.siem.destinations.iter();
+        let mut collectors =
+            collectors.filter(|it| matches!(it.kind, DestinationKind::SplunkHec(_)));
+        let collector = collectors.find(|it| leaves(&it.url));
         called.extend([
             (ClearTextTarget::Judge, judge),
             (ClearTextTarget::Guard, guard.map(|guard| &guard.url)),
+            (ClearTextTarget::Siem, collector.map(|it| &it.url)),
         ]);
     }
     let exposed = called

@@ -84,6 +84,8 @@ impl Merge<'_> {
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;
+            "analysis.siem" analysis.siem;
+            "analysis.exports" analysis.exports;
         }
         // Several settings have the name of one section.
         self.waiting.dedup();

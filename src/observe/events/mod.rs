@@ -4,11 +4,13 @@
 mod attachments;
 mod calls;
 mod clock;
+mod exports;
 mod limits;
 mod outputs;
 mod policy;
 mod remote;
 mod retention;
+mod siem;
 mod spool;
 mod store;
 mod streams;
@@ -22,6 +24,7 @@ pub use calls::{
     CallEnded, ConnectionEnded, HeartbeatSent, TokensUsed, ToolPartsOmitted, UpstreamRetried,
 };
 pub use clock::{ClockDoubted, ClockJumped};
+pub use exports::RecordExportEnded;
 pub use limits::{
     AcceptFailed, AcceptPaused, BudgetRefused, BudgetWarned, CallRefused, CallerUnknown,
     Overloaded, SpilledEarly,
@@ -30,6 +33,7 @@ pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, 
 pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
 pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
 pub use retention::{AboveItsPart, RemovedBy, RetentionRan};
+pub use siem::{SiemBack, SiemEventsLeft, SiemFailed};
 pub use spool::{
     DeadLettersLost, RecordDelayed, RecordFinished, SpoolAcknowledgementsDamaged, SpoolDamaged,
     SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked, log_last_spool_losses,

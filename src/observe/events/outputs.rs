@@ -121,6 +121,7 @@ impl ClearTextSecret<'_> {
             ClearTextTarget::Judge => ("judge.url", "judge.api_key"),
             ClearTextTarget::Guard => ("checks.guard.url", "checks.guard.api_key"),
             ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
+            ClearTextTarget::Siem => ("the url of a destination in siem", "its token"),
             ClearTextTarget::Listen => {
                 return format!(
                     "a listener (listen) {open}: access keys, {CLIENT_KEYS} and what is sent with them {read}; configure tls, or put a proxy that terminates TLS in front of it"

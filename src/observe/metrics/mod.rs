@@ -10,6 +10,7 @@ mod model_calls;
 mod outputs;
 mod register;
 mod remote;
+mod siem;
 mod spool;
 mod store;
 mod streams;
@@ -26,6 +27,7 @@ pub use costs::{CallLabels, CostMetrics};
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
+pub use siem::SiemMetrics;
 pub use spool::SpoolMetrics;
 pub use store::{PoolUse, StoreMetrics};
 pub use streams::StreamMetrics;
@@ -34,7 +36,7 @@ pub use turns::TurnMetrics;
 pub use upstreams::{UpstreamMetrics, UpstreamName};
 
 use super::failures::FAILURES;
-use super::labels::{EndReason, Label, LogSource, RemovalCause, UpgradeResult};
+use super::labels::{EndReason, Label, LogSource, RecordExportResult, RemovalCause, UpgradeResult};
 use super::log_budget::LOG_BUDGET;
 use super::stderr;
 use crate::config::Role;
@@ -95,6 +97,10 @@ const RETENTION_FAILURES: About = (
     "monitor_retention_failures_total",
     "Rounds of retention that failed.",
 );
+const RECORD_EXPORTS: About = (
+    "monitor_record_exports_total",
+    "Objects of scheduled exports of records, by result.",
+);
 const DRAINING: About = (
     "monitor_draining",
     "1 while the process drains: it finishes its last calls.",
@@ -150,6 +156,7 @@ pub struct Metrics {
     pub draining: IntGauge,
     log_lines_lost: IntCounter,
     log_lines_suppressed: IntCounterVec,
+    record_exports: IntCounterVec,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
     /// Records that wait for the backend, and dead letters.
@@ -174,6 +181,8 @@ pub struct Metrics {
     pub alerts: AlertMetrics,
     /// What calls cost.
     pub costs: CostMetrics,
+    /// Events that are sent to other systems.
+    pub siem: SiemMetrics,
     /// The store of an analysis server.
     pub store: StoreMetrics,
 }
@@ -232,6 +241,7 @@ impl Metrics {
             records_removed: counter(analysis, RECORDS_REMOVED)?,
             removed_by_cause: labelled::<RemovalCause>(analysis, REMOVED_BY_CAUSE, "cause")?,
             retention_failures: counter(analysis, RETENTION_FAILURES)?,
+            record_exports: labelled::<RecordExportResult>(analysis, RECORD_EXPORTS, "result")?,
             draining: gauge(process, DRAINING)?,
             log_lines_lost: counter(process, LOG_LINES_LOST)?,
             log_lines_suppressed: labelled::<LogSource>(process, LOG_LINES_SUPPRESSED, "source")?,
@@ -248,6 +258,7 @@ impl Metrics {
             analysis: AnalysisMetrics::new(analysis)?,
             alerts: AlertMetrics::new(analysis)?,
             costs: CostMetrics::new(analysis)?,
+            siem: SiemMetrics::new(analysis)?,
             store: StoreMetrics::new(analysis)?,
             role,
             registries,
@@ -280,6 +291,11 @@ impl Metrics {
         self.records_removed.inc_by(records);
         let by_cause = self.removed_by_cause.with_label_values(&[cause.as_str()]);
         by_cause.inc_by(records);
+    }
+
+    pub(super) fn record_export_ended(&self, result: RecordExportResult) {
+        let by_result = self.record_exports.with_label_values(&[result.as_str()]);
+        by_result.inc();
     }
 
     pub(super) fn upgrade_ended(&self, result: UpgradeResult) {

@@ -128,6 +128,7 @@ fn metrics() -> String {
     // Their labels take values that the configuration and the API have: they show once they have one.
     metrics.analysis.add_route("/records");
     metrics.costs.set_currency("EUR");
+    metrics.siem.add_destination("soc");
     let upstream = UpstreamName {
         group: "anthropic".to_owned(),
         address: "model.example:443".to_owned(),

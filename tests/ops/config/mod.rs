@@ -14,6 +14,7 @@ mod prices;
 mod problems;
 mod reference;
 mod reference_yaml;
+mod siem;
 mod sign_in;
 mod sources;
 mod store;

@@ -4,7 +4,10 @@
 
 mod bucket;
 mod bucket_client;
+mod exports;
 mod incoming;
+
+pub use exports::{ExportStore, ExportUpload};
 
 use crate::attachments::BlobHash;
 use futures_util::stream::BoxStream;

@@ -20,6 +20,7 @@ mod records;
 mod removal;
 mod seq;
 mod settings;
+mod siem;
 mod statistics;
 mod store;
 mod transfer;

@@ -15,6 +15,7 @@ pub(crate) mod people;
 pub(crate) mod records;
 pub(crate) mod reused_id;
 pub(crate) mod settings;
+pub(crate) mod siem;
 pub(crate) mod sign_in_failures;
 pub(crate) mod spending;
 pub(crate) mod statistics;

@@ -11,6 +11,7 @@ mod priority;
 mod records;
 mod removal;
 mod settings;
+mod siem;
 mod statistics;
 mod store;
 #[cfg(test)]

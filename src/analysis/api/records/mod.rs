@@ -16,6 +16,7 @@ pub(crate) mod filters;
 pub(crate) mod finding_filters;
 pub(super) mod findings;
 pub(super) mod list;
+pub(in crate::analysis) mod scheduled;
 pub(super) mod sessions;
 pub(crate) mod shapes;
 pub(super) mod statistics;

@@ -5,6 +5,7 @@
 mod answers;
 mod costs;
 mod document;
+mod exports;
 mod refusals;
 mod replays;
 mod rules;
@@ -74,6 +75,8 @@ fn settings() -> AnalysisSettings {
         checks: ChecksSettings::default(),
         prices: crate::config::Prices::default(),
         alerts: crate::config::AlertSettings::default(),
+        siem: crate::config::SiemSettings::default(),
+        exports: Vec::new(),
         gateway_url: None,
         public_url: None,
         oidc: None,

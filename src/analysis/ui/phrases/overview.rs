@@ -96,6 +96,10 @@ phrases! {
     calls_waiting: "waiting", "в ожидании";
     verdicts_remembered: "Cached verdicts", "Вердиктов в кеше";
     tagger: "ONNX model", "Модель ONNX";
+    siem: "Events for other systems (SIEM)", "События для внешних систем (SIEM)";
+    siem_works: "working", "работает";
+    siem_fails: "failing", "сбой";
+    siem_waiting: "waiting: {}", "в очереди: {}";
     gateways_hint: "Each gateway reports the state of its spool along with its records. A gateway that sends no records reports nothing, whatever its state.",
         "Шлюз сообщает о состоянии своей очереди вместе с записями. Шлюз, который не отправляет записей, ничего не сообщает, в каком бы состоянии он ни был.";
     beside: "in this process", "в этом процессе";

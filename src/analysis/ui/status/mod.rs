@@ -5,6 +5,7 @@
 
 pub(super) mod gateways;
 pub(super) mod remote_checks;
+mod siem;
 
 use crate::analysis::records::StoreFacts;
 use crate::analysis::ui::failure::Failure;
@@ -50,11 +51,12 @@ async fn whole(services: &Services, visit: &Visit) -> Result<Html<String>, Failu
     let facts = services.records.store_facts().await?;
     let known = gateways::known(services).await?;
     let (view, o) = (&visit.view, visit.view.o());
+    let siem = siem::card(services, view).await?;
     let content = html! {
         (head(o.status, html! { p.dim { (o.status_hint) } }, html! {}))
         div.halves {
             div { (server(services, view)) (remote_checks::card(services, view)) }
-            div { (store(services, view, &facts)) (stages(services, view)) }
+            div { (store(services, view, &facts)) (stages(services, view)) (siem) }
         }
         h2 { (o.gateways) }
         p.hint { (o.gateways_hint) }
