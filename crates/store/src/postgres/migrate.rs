@@ -33,6 +33,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0022_unchecked.sql"),
     include_str!("migrations/0023_reviewers.sql"),
     include_str!("migrations/0024_spent.sql"),
+    include_str!("migrations/0029_user_days.sql"),
 ];
 
 /// The lock under which one process migrates at a time: "monitor" in ASCII.

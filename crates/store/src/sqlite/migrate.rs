@@ -32,6 +32,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0022_unchecked.sql"),
     include_str!("migrations/0023_reviewers.sql"),
     include_str!("migrations/0024_spent.sql"),
+    include_str!("migrations/0029_user_days.sql"),
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (

@@ -19,6 +19,7 @@ pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
 pub(crate) use table::{
     BODY, BUDGETS_SCHEMA, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA, PARTS, TOOL, UNCHECKED,
+    USER_DAYS_SCHEMA,
 };
 pub use table::{Column, ColumnKind, Table};
 

@@ -36,6 +36,8 @@ pub enum Table {
     TrafficTypes,
     /// What calls cost by day.
     Costs,
+    /// What end users do by day.
+    UserDays,
     /// Gateways that gave numbers to their records.
     ChainGateways,
     /// Numbers that arrived.
@@ -64,6 +66,9 @@ pub(crate) const COSTS_SCHEMA: i64 = 18;
 pub(crate) const BUDGETS_SCHEMA: i64 = 19;
 /// The schema of both engines that introduced [`UNCHECKED`].
 pub(crate) const UNCHECKED_SCHEMA: i64 = 22;
+
+/// The schema of both engines that introduced the days of users.
+pub(crate) const USER_DAYS_SCHEMA: i64 = 29;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -123,7 +128,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::State,
         Self::Tombstones,
         Self::Applications,
@@ -140,6 +145,7 @@ impl Table {
         Self::Traffic,
         Self::TrafficTypes,
         Self::Costs,
+        Self::UserDays,
         Self::ChainGateways,
         Self::ChainRuns,
         Self::ChainCuts,
@@ -169,6 +175,7 @@ impl Table {
             Self::Traffic => "traffic",
             Self::TrafficTypes => "traffic_types",
             Self::Costs => "costs",
+            Self::UserDays => "user_days",
             Self::ChainGateways => "chain_gateways",
             Self::ChainRuns => "chain_runs",
             Self::ChainCuts => "chain_cuts",
@@ -195,6 +202,7 @@ impl Table {
         match self {
             Self::WaitingAttachments => schema >= EXCHANGES_SCHEMA,
             Self::Costs => schema >= COSTS_SCHEMA,
+            Self::UserDays => schema >= USER_DAYS_SCHEMA,
             _ => true,
         }
     }
@@ -218,6 +226,7 @@ impl Table {
             Self::Traffic => TRAFFIC,
             Self::TrafficTypes => TRAFFIC_TYPES,
             Self::Costs => COSTS,
+            Self::UserDays => USER_DAYS,
             Self::ChainGateways => CHAIN_GATEWAYS,
             Self::ChainRuns => CHAIN_RUNS,
             Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => SPAN,
@@ -293,6 +302,11 @@ const TRAFFIC_TYPES: &[Column] = columns! {
 const COSTS: &[Column] = columns! {
     Flag: "by_user"; Number: "day"; Id: "application_id"; Text: "user_id" "model"; Word: "currency" "priced"; Number: "calls"
     "prompt_tokens" "cached_tokens" "cache_write_tokens" "completion_tokens" "reasoning_tokens" "cost_whole" "cost_part";
+};
+/// An empty kind counts messages.
+const USER_DAYS: &[Column] = columns! {
+    Number: "day"; Id: "application_id"; Text: "user_id"; Word: "kind"; Number: "messages" "flagged" "blocked" "finds"
+    "last_ms";
 };
 const CHAIN_GATEWAYS: &[Column] = columns! {
     Id: "gateway"; Number: "repeats" "latest_ms";

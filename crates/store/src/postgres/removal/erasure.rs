@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
-use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA, USER_DAYS_SCHEMA};
 use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -56,6 +56,12 @@ const COSTS: &str = concat!(
     ",
     add_to_sums!()
 );
+/// What a user did goes with the name, but for those who are not told apart ($3); locked in the order of a writer.
+const USER_DAYS: &str = r#"
+    DELETE FROM user_days WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM user_days
+        WHERE user_id = $1 AND user_id <> $3 AND ($2::uuid IS NULL OR application_id = $2)
+        ORDER BY day, application_id, kind COLLATE "C", lane FOR UPDATE))"#;
 
 /// What gateways are told of budgets, which names users.
 const SPENT: &str = "
@@ -95,6 +101,11 @@ pub(in crate::postgres) async fn step_in_schema(
                 let costs = costs.bind(OTHER_NAMES);
                 costs.execute(&mut *connection).await?;
             }
+        }
+        if schema >= USER_DAYS_SCHEMA {
+            let days = sqlx::query(USER_DAYS).bind(&user).bind(application);
+            let days = days.bind(OTHER_NAMES);
+            days.execute(&mut *connection).await?;
         }
         if schema >= BUDGETS_SCHEMA {
             forget_spender(connection, erasure).await?;

@@ -1,6 +1,6 @@
 //! Reads statistics per day, application and stage, and traffic per hour.
 
-use super::{cost_sums, spending, traffic};
+use super::{cost_sums, spending, traffic, user_days};
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
@@ -11,6 +11,7 @@ use crate::statistics::{
     DayStatistics, HourTraffic, MOST_OWN_KINDS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
     counted_as, shared_kinds,
 };
+use crate::user_days::{UserDay, UserDayFilter, UserFilter, UserTotal};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
 use uuid::Uuid;
@@ -90,6 +91,14 @@ impl StatisticsStore for PostgresStore {
 
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
         spending::read(self, filter).await
+    }
+
+    async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
+        user_days::totals(self, filter).await
+    }
+
+    async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
+        user_days::days(self, filter).await
     }
 
     async fn traffic(

@@ -8,3 +8,4 @@ mod days;
 mod spending;
 pub(super) mod totals;
 pub(super) mod traffic;
+pub(super) mod user_days;

@@ -125,3 +125,23 @@ ON CONFLICT (by_user, day, application_id, user_id, model, currency, priced) DO 
     reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
     cost_whole = cost_whole + excluded.cost_whole + (cost_part + excluded.cost_part) / 1000000000000,
     cost_part = (cost_part + excluded.cost_part) % 1000000000000;
+
+-- What each end user does by the day: messages under an empty kind, and finds by type; own patterns count as one type.
+-- Names without end count as one user.
+INSERT INTO user_days
+SELECT (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000, application_id,
+    CASE WHEN octet_length(user_id) > 512 THEN 'other' ELSE user_id END, '',
+    count(*), sum(flagged), sum(blocked), 0, max(created_at_ms)
+FROM records WHERE seq >= ?1 AND seq < ?2 AND user_id <> '' GROUP BY 1, 2, 3
+ON CONFLICT (day, application_id, user_id, kind) DO UPDATE SET messages = messages + excluded.messages,
+    flagged = flagged + excluded.flagged, blocked = blocked + excluded.blocked,
+    last_ms = max(last_ms, excluded.last_ms);
+
+INSERT INTO user_days
+SELECT (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000, application_id,
+    CASE WHEN octet_length(user_id) > 512 THEN 'other' ELSE user_id END,
+    CASE WHEN value ->> '$.type' IN (SELECT value FROM json_each(?3)) THEN value ->> '$.type' ELSE 'custom' END,
+    0, 0, 0, sum(value ->> '$.count'), max(created_at_ms)
+FROM records, json_each(records.types) WHERE seq >= ?1 AND seq < ?2 AND user_id <> '' GROUP BY 1, 2, 3, 4
+ON CONFLICT (day, application_id, user_id, kind) DO UPDATE SET finds = finds + excluded.finds,
+    last_ms = max(last_ms, excluded.last_ms);

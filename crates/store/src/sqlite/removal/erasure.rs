@@ -5,7 +5,7 @@ use crate::costs::OTHER_NAMES;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
 use crate::sqlite::values::json_list;
-use crate::transfer::{COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{COSTS_SCHEMA, EXCHANGES_SCHEMA, USER_DAYS_SCHEMA};
 use sqlx::SqliteConnection;
 
 /// The most records that one step removes.
@@ -50,6 +50,9 @@ const NAMELESS_COSTS: &str = "
         cost_part = (cost_part + excluded.cost_part) % 1000000000000";
 const COSTS: &str = "
     DELETE FROM costs WHERE user_id = ?1 AND user_id NOT IN ('', ?3) AND (?2 IS NULL OR application_id = ?2)";
+/// What a user did goes with the name, but for those who are not told apart (?3).
+const USER_DAYS: &str = "
+    DELETE FROM user_days WHERE user_id = ?1 AND user_id <> ?3 AND (?2 IS NULL OR application_id = ?2)";
 
 /// Removes some records of the user. The writer overwrites their space in the file.
 pub(in crate::sqlite) async fn step(
@@ -81,6 +84,11 @@ pub(in crate::sqlite) async fn step_in_schema(
                 let costs = costs.bind(application).bind(OTHER_NAMES);
                 costs.execute(&mut *connection).await?;
             }
+        }
+        if schema >= USER_DAYS_SCHEMA {
+            let days = sqlx::query(USER_DAYS).bind(&*erasure.user_id);
+            let days = days.bind(application).bind(OTHER_NAMES);
+            days.execute(&mut *connection).await?;
         }
         return Ok(Erased::default());
     }

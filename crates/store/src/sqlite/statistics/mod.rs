@@ -5,11 +5,13 @@ pub(super) mod costs;
 pub(super) mod days;
 mod spending;
 pub(super) mod traffic;
+pub(super) mod user_days;
 
 use super::store::SqliteStore;
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore};
+use crate::user_days::{UserDay, UserDayFilter, UserFilter, UserTotal};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
 
@@ -28,6 +30,14 @@ impl StatisticsStore for SqliteStore {
 
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {
         spending::sums(&self.readers, filter).await
+    }
+
+    async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
+        user_days::totals(&self.readers, filter).await
+    }
+
+    async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
+        user_days::days(&self.readers, filter).await
     }
 
     async fn traffic(
