@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use monitor_model::{ApplicationId, Stage};
 use monitor_store::{
-    CostFilter, CostGroups, RecordFilter, SessionFilter, StatisticsFilter, ToolFilter,
-    VerdictFilter,
+    CostFilter, CostGroups, KEPT_COST_DAYS, RecordFilter, SessionFilter, StatisticsFilter,
+    ToolFilter, UserFilter, UserOrder, VerdictFilter,
 };
 
 /// The longest text of a filter, in characters.
@@ -21,6 +21,10 @@ const MOST_STATISTICS: u32 = 1_000;
 /// Sums of costs in one answer, and how many it may be asked for.
 const COSTS: u32 = 1_000;
 pub(super) const MOST_COSTS: u32 = 10_000;
+
+/// End users on a page of the UI, and pages of them.
+const USERS: u32 = 25;
+pub(crate) const MOST_USER_PAGES: u32 = 400;
 
 const GROUPS: &str = "must be application, user, model and day, joined by commas";
 const UUID: &str = "must be a UUID";
@@ -129,6 +133,43 @@ pub(crate) fn costs(mut query: Query, today: i64) -> Result<CostFilter, ApiError
         groups: groups.unwrap_or_default(),
         limit: limit.unwrap_or(COSTS),
     })
+}
+
+/// The filter of a page of end users; the default is the 30 days that end with `today`.
+pub(crate) fn users(mut query: Query, today: i64) -> Result<UserFilter, ApiError> {
+    let application_id = query.typed("application_id", UUID, application)?;
+    let name_part = text(&mut query, "name")?;
+    let order = "must be flagged, share, messages or last_seen";
+    let order = query.typed("sort", order, user_order)?;
+    let page = format!("must be an integer from 1 to {MOST_USER_PAGES}");
+    let page = query.typed("page", &page, |text| {
+        let number = text.parse().ok();
+        number.filter(|page| (1..=MOST_USER_PAGES).contains(page))
+    })?;
+    let (first, last) = checked(days(&mut query, today)?)?;
+    query.finish()?;
+    if last - first >= KEPT_COST_DAYS {
+        let problem = format!("must be less than {KEPT_COST_DAYS} days before to");
+        return Err(FieldProblem::new("from", problem).into());
+    }
+    Ok(UserFilter {
+        application_id,
+        name_part,
+        days: (first, last),
+        order: order.unwrap_or_default(),
+        skipped: (page.unwrap_or(1) - 1) * USERS,
+        limit: USERS,
+    })
+}
+
+fn user_order(word: &str) -> Option<UserOrder> {
+    match word {
+        "flagged" => Some(UserOrder::Flagged),
+        "share" => Some(UserOrder::Share),
+        "messages" => Some(UserOrder::Messages),
+        "last_seen" => Some(UserOrder::LastSeen),
+        _ => None,
+    }
 }
 
 fn groups(text: &str) -> Option<CostGroups> {
@@ -305,6 +346,20 @@ mod tests {
         for odd in ["", "day,", "week", "day, model"] {
             assert!(costs(given(&[("group_by", odd)]), 0).is_err(), "{odd}");
         }
+    }
+
+    #[test]
+    fn users_are_of_thirty_days_by_what_is_flagged_and_of_one_page() {
+        let filter = users(given(&[]), 100).unwrap();
+        assert_eq!((filter.days, filter.order), ((71, 100), UserOrder::Flagged));
+        assert_eq!((filter.skipped, filter.limit), (0, USERS));
+        let third = users(given(&[("page", "3"), ("sort", "share")]), 0).unwrap();
+        assert_eq!((third.skipped, third.order), (2 * USERS, UserOrder::Share));
+        for odd in [("page", "0"), ("page", "401"), ("sort", ""), ("user", "x")] {
+            assert!(users(given(&[odd]), 0).is_err(), "{odd:?}");
+        }
+        let long = [("from", "1970-01-01"), ("to", "1971-06-01")];
+        assert!(users(given(&long), 0).is_err());
     }
 
     #[test]

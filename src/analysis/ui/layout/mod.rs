@@ -1,5 +1,6 @@
 //! What every page is made of: its frame, the navigation, tables and other small parts.
 
+pub(crate) mod chart;
 pub(crate) mod components;
 mod frame;
 pub(crate) mod highlight;

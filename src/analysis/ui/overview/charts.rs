@@ -1,9 +1,9 @@
 //! Which charts the overview has.
 
 use super::Records;
-use super::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
 use super::period::{Bucket, Period};
 use crate::analysis::records::{HourTraffic, OTHER_FINDS};
+use crate::analysis::ui::layout::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
 use crate::analysis::ui::layout::components::number;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};

@@ -3,7 +3,6 @@
 //! records come in, so its cost does not grow with the number of records.
 
 mod chain;
-mod chart;
 mod charts;
 mod health;
 mod no_judge;

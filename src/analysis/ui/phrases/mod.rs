@@ -16,6 +16,7 @@ macro_rules! phrases {
 mod costs;
 mod guardrails;
 mod overview;
+mod people;
 mod problems;
 mod records;
 mod tokens;
@@ -26,6 +27,7 @@ pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
+pub(crate) use people::{EN as PEOPLE_EN, Phrases as PeoplePhrases, RU as PEOPLE_RU};
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};

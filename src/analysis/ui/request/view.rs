@@ -7,6 +7,7 @@ use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
+use crate::analysis::ui::phrases::{PEOPLE_EN, PEOPLE_RU, PeoplePhrases};
 use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
 use crate::analysis::ui::phrases::{UNITS_EN, UNITS_RU, UnitPhrases};
 use crate::analysis::ui::request::cookie;
@@ -156,6 +157,14 @@ impl View {
         match self.language {
             Language::English => &COSTS_EN,
             Language::Russian => &COSTS_RU,
+        }
+    }
+
+    /// Phrases of the pages of end users.
+    pub(crate) fn p(&self) -> &'static PeoplePhrases {
+        match self.language {
+            Language::English => &PEOPLE_EN,
+            Language::Russian => &PEOPLE_RU,
         }
     }
 
