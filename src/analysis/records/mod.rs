@@ -20,7 +20,7 @@ pub(crate) use crate::analysis::budgets::spending::{BudgetUse, Spending};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Attachment, CallCost, ChainFilter, CostFilter, CostGroups, CostSum, FilterId, GatewaySeen,
-    HourTraffic, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned, SeenFilter,
+    HourTraffic, KEPT_HOURS, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned, SeenFilter,
     SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord, UserCounts, UserDay,
     UserDayCount, UserDayFilter, UserFilter, UserTotal, WholePage,
 };

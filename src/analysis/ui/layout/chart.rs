@@ -8,6 +8,10 @@ use maud::{Markup, html};
 /// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
 const STEP: usize = 10;
 const HEIGHT: u64 = 100;
+/// The number of the look of the time before.
+const BEFORE: usize = 2;
+/// The most labels of days below a chart.
+const LABELS: usize = 8;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,8 @@ pub(crate) struct Chart<'a> {
     pub(crate) title: &'static str,
     pub(crate) shape: Shape,
     pub(crate) series: Vec<Series>,
+    /// The time before, bucket by bucket, to compare with: a line over the bars.
+    pub(crate) before: Option<Series>,
     pub(crate) times: &'a Times,
     pub(crate) unit: Unit,
     pub(crate) texts: ChartTexts,
@@ -99,14 +105,22 @@ impl Chart<'_> {
 
     fn legend(&self) -> Markup {
         html! {
-            @if self.series.len() > 1 {
+            @if self.rows().nth(1).is_some() {
                 span.legend {
                     @for (at, series) in self.series.iter().enumerate() {
                         span { span class={ "key s" (at + 1) } aria-hidden="true" {} (series.name) }
                     }
+                    @if let Some(before) = &self.before {
+                        span { span class={ "key s" (BEFORE + 1) } aria-hidden="true" {} (before.name) }
+                    }
                 }
             }
         }
+    }
+
+    /// All rows of values.
+    fn rows(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().chain(self.before.iter())
     }
 
     fn buckets(&self) -> usize {
@@ -125,11 +139,13 @@ impl Chart<'_> {
     /// The highest value that is drawn, at least one.
     fn top(&self) -> u64 {
         let of = |at| {
+            let before = self.before.as_ref().map(|before| self.value(before, at));
             let values = self.series.iter().map(|series| self.value(series, at));
-            match self.shape {
+            let highest = match self.shape {
                 Shape::Bars => values.sum::<u64>(),
                 Shape::Lines => values.max().unwrap_or_default(),
-            }
+            };
+            highest.max(before.unwrap_or_default())
         };
         (0..self.buckets()).map(of).max().unwrap_or_default().max(1)
     }
@@ -151,6 +167,7 @@ impl Chart<'_> {
                     Shape::Bars => @for at in 0..self.buckets() { (self.bar(at, top)) },
                     Shape::Lines => @for (number, series) in self.series.iter().enumerate() { (self.line(number, series, top)) },
                 }
+                @if let Some(before) = &self.before { (self.line(BEFORE, before, top)) }
                 @for at in 0..self.buckets() { (self.place(at)) }
             }
         }
@@ -195,7 +212,7 @@ impl Chart<'_> {
     /// A bucket in words.
     fn bucket_text(&self, at: usize) -> String {
         let of = |series: &Series| format!("{}: {}", series.name, self.written(series, at));
-        let all: Vec<_> = self.series.iter().map(of).collect();
+        let all: Vec<_> = self.rows().map(of).collect();
         let name = self.times.names.get(at).map_or("", String::as_str);
         format!("{name} · {}", all.join(", "))
     }
@@ -222,9 +239,9 @@ impl Chart<'_> {
         html! {
             div.table.flat tabindex="0" role="region" aria-label=(self.title) { table {
                 caption.hidden { (self.title) }
-                thead { tr { th scope="col" { (self.texts.first_column) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
+                thead { tr { th scope="col" { (self.texts.first_column) } @for series in self.rows() { th.number scope="col" { (series.name) } } } }
                 tbody { @for (at, name) in self.times.names.iter().enumerate().rev() {
-                    tr { th scope="row" { (self.bucket_name(at, name)) } @for series in &self.series { td.number { (self.written(series, at)) } } }
+                    tr { th scope="row" { (self.bucket_name(at, name)) } @for series in self.rows() { td.number { (self.written(series, at)) } } }
                 } }
             } }
         }
@@ -233,4 +250,23 @@ impl Chart<'_> {
 
 fn scaled(value: u64, top: u64) -> f64 {
     value as f64 / top as f64 * HEIGHT as f64
+}
+
+/// One label for so many days that the labels are few, and of equally many days each.
+pub(crate) fn label_step(days: usize) -> usize {
+    let mut steps = 1..=days;
+    let fits = |step: &usize| days.is_multiple_of(*step) && days / step <= LABELS;
+    steps.find(fits).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label_step;
+
+    #[test]
+    fn labels_are_of_equally_many_days() {
+        for (days, step) in [(1, 1), (7, 1), (30, 5), (31, 31), (90, 15), (400, 50)] {
+            assert_eq!(label_step(days), step, "{days}");
+        }
+    }
 }

@@ -10,7 +10,9 @@ use crate::analysis::records::{
 };
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
+use crate::analysis::ui::layout::chart::{
+    Chart, ChartTexts, Series, Shape, Times, Unit, label_step,
+};
 use crate::analysis::ui::layout::components::{
     badge, content_or_refusal, head, maybe_time, number, time_exact,
 };
@@ -37,8 +39,6 @@ const SHARE: f64 = 100.0;
 /// Characters of a session's name that are shown, and bytes of one that is listed.
 const SHOWN: usize = 60;
 const LONGEST_NAME: usize = 512;
-/// The most labels below a chart.
-const LABELS: usize = 8;
 
 /// What the page shows.
 struct UserReport<'a> {
@@ -203,6 +203,7 @@ impl UserReport<'_> {
                 }),
                 row(p.flagged, |day| day.flagged),
             ],
+            before: None,
             times: &times,
             unit: Unit::Count,
             texts: ChartTexts {
@@ -315,25 +316,6 @@ impl UserReport<'_> {
                 p.hint { (p.applications_hint) }
                 div.table { (table.of(html! { @for one in &all { (table.row(cells(one))) } })) }
             }
-        }
-    }
-}
-
-/// One label for so many days that the labels are few, and of equally many days each.
-fn label_step(days: usize) -> usize {
-    let mut steps = 1..=days;
-    let fits = |step: &usize| days.is_multiple_of(*step) && days / step <= LABELS;
-    steps.find(fits).unwrap_or(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::label_step;
-
-    #[test]
-    fn labels_are_of_equally_many_days() {
-        for (days, step) in [(1, 1), (7, 1), (30, 5), (31, 31), (90, 15), (400, 50)] {
-            assert_eq!(label_step(days), step, "{days}");
         }
     }
 }
