@@ -265,7 +265,7 @@ fn application(text: &str) -> Option<ApplicationId> {
     text.parse().ok()
 }
 
-fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiError> {
+pub(super) fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiError> {
     let problem = format!("must have at most {MAX_TEXT} characters");
     query.typed(name, &problem, |text| {
         let fits = text.chars().nth(MAX_TEXT).is_none();

@@ -4,6 +4,7 @@ pub(crate) mod chart;
 pub(crate) mod components;
 mod frame;
 pub(crate) mod highlight;
+mod keys;
 mod navigation;
 pub(crate) mod pretty;
 pub(crate) mod table;

@@ -15,6 +15,7 @@ macro_rules! phrases {
 
 mod costs;
 mod guardrails;
+mod keys;
 mod overview;
 mod people;
 mod problems;
@@ -26,6 +27,7 @@ pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
+pub(crate) use keys::{EN as KEYS_EN, Phrases as KeyPhrases, RU as KEYS_RU};
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(crate) use people::{EN as PEOPLE_EN, Phrases as PeoplePhrases, RU as PEOPLE_RU};
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
