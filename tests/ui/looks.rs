@@ -91,6 +91,11 @@ fn every_page_is_whole_and_accessible() {
         (format!("/ui/records/{failed}"), "record-failed"),
         ("/ui/sessions".to_owned(), "sessions"),
         ("/ui/costs".to_owned(), "costs"),
+        ("/ui/people".to_owned(), "people"),
+        (
+            format!("/ui/people/user?application_id={id}&user_id=ivan.petrov@shop.example"),
+            "person",
+        ),
         ("/ui/overview".to_owned(), "overview"),
         ("/ui/overview?period=30d".to_owned(), "overview-month"),
         ("/ui/overview/chain".to_owned(), "chain"),

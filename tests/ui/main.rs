@@ -29,6 +29,7 @@ mod narrow;
 mod oidc;
 mod originals;
 mod overview;
+mod people;
 mod provider_accounts;
 mod record_protection;
 mod records;

@@ -108,6 +108,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/records",
         "/ui/sessions",
         "/ui/costs",
+        "/ui/people",
         "/ui/tokens",
         "/ui/users",
         "/ui/audit",
@@ -135,6 +136,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/records",
         "/ui/sessions",
         "/ui/costs",
+        "/ui/people",
         "/ui/first-steps",
     ] {
         let mut query = url::form_urlencoded::Serializer::new(String::new());

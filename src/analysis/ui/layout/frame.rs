@@ -162,7 +162,8 @@ fn clock_switch(view: &View) -> Markup {
                 }
             }
         }
-        div.dim.small.scripted data-zone {}
+        // The name takes the place of this one, so that nothing moves.
+        div.dim.small.scripted data-zone { "UTC" }
     }
 }
 
