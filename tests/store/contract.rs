@@ -47,6 +47,7 @@ macro_rules! store_contract {
             user_days: users_are_summed_up_and_compared_with_the_days_before
             user_days: users_are_ordered_and_paged_by_what_is_asked_for
             user_days: a_long_name_of_a_user_counts_as_other
+            user_days: users_without_end_count_as_one
             user_days: a_repeated_record_counts_once_for_its_user
             user_days: sums_of_users_go_with_an_erasure_and_after_their_time
             user_days: nothing_of_a_removed_applications_users_is_shown

@@ -157,6 +157,34 @@ pub(crate) async fn a_long_name_of_a_user_counts_as_other(bed: &Bed) {
     assert_eq!(found, [&*fits, "other", "ц\0\u{10FFFF}'"]);
 }
 
+pub(crate) async fn users_without_end_count_as_one(bed: &Bed) {
+    let inserts = (0..5_003).map(|number| {
+        let record = message(bed, &format!("user {number}"), 0, number % 2_500 == 0);
+        bed.store.insert(record)
+    });
+    for stored in futures_util::future::join_all(inserts).await {
+        stored.unwrap();
+    }
+    let all = UserFilter {
+        limit: 9_999,
+        ..week()
+    };
+    let found = users(bed, &all).await;
+    let messages: u64 = found.iter().map(|user| user.counts.messages).sum();
+    assert_eq!(messages, 5_003);
+    // In PostgreSQL a server counts in two lanes.
+    let lanes = if bed.store.kind() == "SQLite" { 1 } else { 2 };
+    assert!(found.len() <= lanes * 5_000 + 1, "{}", found.len());
+    say(bed, "user 1", 0, false).await;
+    let of_one = UserFilter {
+        name_part: Some("user 1".to_owned()),
+        ..all
+    };
+    let of_one = users(bed, &of_one).await;
+    let own = of_one.iter().find(|user| user.user_id == "user 1");
+    assert!(own.is_none_or(|user| user.counts.messages == 2));
+}
+
 pub(crate) async fn a_repeated_record_counts_once_for_its_user(bed: &Bed) {
     let record = NewRecord {
         exchange_id: Some("x".to_owned()),

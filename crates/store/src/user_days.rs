@@ -1,10 +1,12 @@
-//! What each end user does, summed by the day: messages, what was flagged and blocked, finds by type. Counted as records
-//! come in, so that reading costs the same however many records there are. No SQL here.
+//! What each end user does, summed by the day: messages, what was flagged and blocked, finds by type. Counted as
+//! records come in, so that reading costs the same however many records there are. No SQL here.
 
 use monitor_model::ApplicationId;
 
 /// Longer names of users, in bytes, count as [`crate::OTHER_NAMES`].
 pub(crate) const LONGEST_COUNTED_NAME: usize = 512;
+/// Users of a day and application that are told apart; a server counts further ones as [`crate::OTHER_NAMES`].
+pub(crate) const MOST_USERS: i64 = 5_000;
 /// Sums of single users by day and type that one read returns at most.
 pub const MOST_USER_DAYS: i64 = 20_000;
 
@@ -111,4 +113,29 @@ pub enum UserDayCount {
         /// How often it was found.
         count: u64,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_has_the_limits_that_are_named_here() {
+        let sql = include_str!("sqlite/records/insert_derived.sql");
+        assert!(sql.contains(&format!("<= {MOST_USERS}\n")));
+        assert!(sql.contains(&format!("octet_length(user_id) > {LONGEST_COUNTED_NAME} ")));
+    }
+
+    #[test]
+    fn the_time_before_is_as_long() {
+        let filter = UserFilter {
+            application_id: None,
+            name_part: None,
+            days: (10, 16),
+            order: UserOrder::default(),
+            skipped: 0,
+            limit: 1,
+        };
+        assert_eq!(filter.first_day_before(), 3);
+    }
 }

@@ -132,9 +132,8 @@ struct Counts {
 }
 
 impl Records {
-    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed. Records of users
-    /// that are not listed because of their name are in no sum of users. What the sums take is counted as memory of the
-    /// request.
+    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed. Users whose
+    /// names the list leaves out have no sums. What the sums take is counted as memory of the request.
     pub(crate) async fn user_sums(
         &self,
         caller: &Caller,

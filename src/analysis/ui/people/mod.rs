@@ -1,5 +1,5 @@
-//! `/ui/people`: the end users of calls: who sends most, who is flagged most, and the page of one of them. It reads sums
-//! that are kept as records come in, so its cost does not grow with the number of records.
+//! `/ui/people`: the end users of calls: who sends most, who is flagged most, and the page of one of them. It reads
+//! sums that are kept as records come in, so its cost does not grow with the number of records.
 
 mod bars;
 mod links;

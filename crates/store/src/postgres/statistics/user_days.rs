@@ -9,24 +9,48 @@ use crate::postgres::values::{bounded, escaped};
 use crate::sql::user_days::{day, order, total};
 use crate::statistics::shared_kind;
 use crate::user_days::{
-    LONGEST_COUNTED_NAME, MOST_USER_DAYS, UserDay, UserDayFilter, UserFilter, UserTotal,
+    LONGEST_COUNTED_NAME, MOST_USER_DAYS, MOST_USERS, UserDay, UserDayFilter, UserFilter, UserTotal,
 };
 use sqlx::{AssertSqlSafe, PgConnection};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-const ADD: &str = "
+/// Beyond $11 users of a day and application, in the lane of a writer, further ones count as $12.
+const ADD: &str = r#"
+    WITH given AS (
+        SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $6::bigint[], $7::bigint[], $8::bigint[],
+                             $9::bigint[], $10::bigint[])
+            AS u (day, application_id, user_id, kind, messages, flagged, blocked, finds, last_ms)),
+    beyond AS (
+        SELECT fresh.day, fresh.application_id, fresh.user_id
+        FROM (
+            SELECT u.day, u.application_id, u.user_id,
+                row_number() OVER (PARTITION BY u.day, u.application_id ORDER BY u.user_id COLLATE "C") AS place
+            FROM given AS u WHERE u.kind = '' AND NOT EXISTS (
+                SELECT FROM user_days AS known
+                WHERE known.day = u.day AND known.application_id = u.application_id
+                    AND known.user_id = u.user_id AND known.kind = '' AND known.lane = $5::smallint)) AS fresh
+        WHERE fresh.place + (SELECT count(*) FROM (
+            SELECT 1 FROM user_days AS own
+            WHERE own.day = fresh.day AND own.application_id = fresh.application_id
+                AND own.kind = '' AND own.lane = $5::smallint LIMIT $11::bigint) AS few) > $11::bigint)
     INSERT INTO user_days AS d
-    SELECT u.day, u.application_id, u.user_id, u.kind, $5, u.messages, u.flagged, u.blocked, u.finds, u.last_ms
-    FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $6::bigint[], $7::bigint[], $8::bigint[],
-                $9::bigint[], $10::bigint[])
-        AS u (day, application_id, user_id, kind, messages, flagged, blocked, finds, last_ms)
+    SELECT summed.day, summed.application_id, summed.user_id, summed.kind, $5::smallint, summed.messages, summed.flagged,
+        summed.blocked, summed.finds, summed.last_ms
+    FROM (
+        SELECT u.day, u.application_id, CASE WHEN beyond.user_id IS NULL THEN u.user_id ELSE $12::text END AS user_id,
+            u.kind, sum(u.messages)::bigint AS messages, sum(u.flagged)::bigint AS flagged,
+            sum(u.blocked)::bigint AS blocked, sum(u.finds)::bigint AS finds, max(u.last_ms) AS last_ms
+        FROM given AS u LEFT JOIN beyond ON beyond.day = u.day AND beyond.application_id = u.application_id
+            AND beyond.user_id = u.user_id
+        GROUP BY 1, 2, 3, 4) AS summed
+    ORDER BY summed.day, summed.application_id, summed.user_id COLLATE "C", summed.kind COLLATE "C"
     ON CONFLICT (day, application_id, user_id, kind, lane) DO UPDATE SET
         messages = d.messages + excluded.messages,
         flagged = d.flagged + excluded.flagged,
         blocked = d.blocked + excluded.blocked,
         finds = d.finds + excluded.finds,
-        last_ms = greatest(d.last_ms, excluded.last_ms)";
+        last_ms = greatest(d.last_ms, excluded.last_ms)"#;
 
 /// The days from $2 are those that are asked for, those before are the ones to compare with.
 const TOTALS: &str = r#"
@@ -143,6 +167,8 @@ impl<'r> UserTotals<'r> {
             .bind(column(|sums| sums.blocked))
             .bind(column(|sums| sums.finds))
             .bind(column(|sums| sums.last_ms))
+            .bind(MOST_USERS)
+            .bind(OTHER_NAMES)
             .execute(connection)
             .await
             .map(drop)

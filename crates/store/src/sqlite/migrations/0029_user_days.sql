@@ -1,5 +1,5 @@
--- What each end user does by the day (UTC). The row with the empty kind counts messages, the others finds of a type. Names
--- of more than 512 bytes count as 'other'. Messages without a user are not counted.
+-- What each end user does by the day (UTC). The row with the empty kind counts messages, the others finds of a type.
+-- Names of more than 512 bytes count as 'other'. Messages without a user are not counted.
 CREATE TABLE user_days (
     day            INTEGER NOT NULL, -- since 1970-01-01
     application_id BLOB    NOT NULL,
