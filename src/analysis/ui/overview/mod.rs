@@ -97,19 +97,11 @@ async fn content(
     let (view, o) = (&visit.view, visit.view.o());
     let buckets = overview.period.buckets(overview.now_ms, &overview.traffic);
     let before = overview.buckets_before();
-    let totals = Totals {
-        now: period::total(&buckets),
-        before: before.as_deref().map(period::total),
-    };
-    let times = overview.times();
-    let application = overview.application.map(|id| id.to_string());
+    let totals = Totals::of(&buckets, before.as_deref());
+    let narrowed = overview.narrowed();
     let records = |parts: &[(&str, &str)]| {
-        let mut all: Vec<_> = times
-            .iter()
-            .map(|(name, at)| (*name, at.as_str()))
-            .collect();
-        all.extend(application.iter().map(|id| ("application_id", id.as_str())));
-        all.extend(parts);
+        let own = narrowed.iter().map(|(name, text)| (*name, text.as_str()));
+        let all: Vec<_> = own.chain(parts.iter().copied()).collect();
         address("/ui/records", &all)
     };
     let is_whole = visit.account.application_id.is_none();
@@ -145,14 +137,18 @@ impl Overview {
         Some(self.period.buckets_of(hours, traffic))
     }
 
-    /// The times that narrow records to the period; one that ends now has no end.
-    fn times(&self) -> Vec<(&'static str, String)> {
+    /// What narrows records to the period, which has no end if that is now, and to the application.
+    fn narrowed(&self) -> Vec<(&'static str, String)> {
         let (first, last) = self.period.hours(self.now_ms);
-        let mut times = vec![("from", period::instant(first))];
+        let mut parts = vec![("from", period::instant(first))];
         if let Period::Days { .. } = self.period {
-            times.push(("to", period::instant(last + 1)));
+            parts.push(("to", period::instant(last + 1)));
         }
-        times
+        parts.extend(
+            self.application
+                .map(|id| ("application_id", id.to_string())),
+        );
+        parts
     }
 
     /// A bucket of a day leads to the overview of that day, a shorter one to its records.

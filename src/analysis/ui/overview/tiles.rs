@@ -1,6 +1,7 @@
 //! The sums of the period, each with a link to its records.
 
 use super::Records;
+use super::period::{self, Bucket};
 use crate::analysis::records::HourTraffic;
 use crate::analysis::ui::layout::components::number;
 use crate::analysis::ui::request::view::View;
@@ -19,11 +20,18 @@ struct Tile {
 
 /// The sums of the period, and of the time before.
 pub(super) struct Totals {
-    pub(super) now: HourTraffic,
-    pub(super) before: Option<HourTraffic>,
+    now: HourTraffic,
+    before: Option<HourTraffic>,
 }
 
 impl Totals {
+    pub(super) fn of(buckets: &[Bucket], before: Option<&[Bucket]>) -> Self {
+        Self {
+            now: period::total(buckets),
+            before: before.map(period::total),
+        }
+    }
+
     /// How much more or less there is than before, in words.
     fn change(&self, view: &View, take: impl Fn(&HourTraffic) -> u64) -> Option<String> {
         let before = self

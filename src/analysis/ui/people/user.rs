@@ -177,19 +177,7 @@ impl UserReport<'_> {
     fn chart(&self) -> Markup {
         let (view, p) = (self.view, self.view.p());
         let by_day = bars::by_day(self.of(self.application), self.range);
-        let names: Vec<_> = (self.range.0..=self.range.1)
-            .map(|day| day_text(day).unwrap_or_default())
-            .collect();
-        let labels = names.iter().step_by(label_step(names.len()));
-        let times = Times {
-            labels: labels
-                .map(|name| name.get(5..).unwrap_or_default().to_owned())
-                .collect(),
-            links: (self.range.0..=self.range.1)
-                .map(|day| self.records((day, day), &[]))
-                .collect(),
-            names,
-        };
+        let times = self.times();
         let row = |name, take: fn(&UserCounts) -> u64| Series {
             name,
             values: by_day.iter().map(take).collect(),
@@ -214,6 +202,21 @@ impl UserReport<'_> {
             },
         };
         chart.markup()
+    }
+
+    /// The days, each with its records.
+    fn times(&self) -> Times {
+        let days = || self.range.0..=self.range.1;
+        let names: Vec<_> = days()
+            .map(|day| day_text(day).unwrap_or_default())
+            .collect();
+        let labels = names.iter().step_by(label_step(names.len()));
+        let short = |name: &String| name.get(5..).unwrap_or_default().to_owned();
+        Times {
+            labels: labels.map(short).collect(),
+            links: days().map(|day| self.records((day, day), &[])).collect(),
+            names,
+        }
     }
 
     fn types(&self) -> Markup {

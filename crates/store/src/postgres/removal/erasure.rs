@@ -95,18 +95,7 @@ pub(in crate::postgres) async fn step_in_schema(
     if seqs.is_empty() {
         let query = sqlx::query(SESSIONS).bind(text_key(&user)).bind(&user);
         query.bind(application).execute(&mut *connection).await?;
-        if schema >= COSTS_SCHEMA {
-            for statement in [LOCK_COSTS, COSTS] {
-                let costs = sqlx::query(statement).bind(&user).bind(application);
-                let costs = costs.bind(OTHER_NAMES);
-                costs.execute(&mut *connection).await?;
-            }
-        }
-        if schema >= USER_DAYS_SCHEMA {
-            let days = sqlx::query(USER_DAYS).bind(&user).bind(application);
-            let days = days.bind(OTHER_NAMES);
-            days.execute(&mut *connection).await?;
-        }
+        forget_sums(connection, erasure, schema).await?;
         if schema >= BUDGETS_SCHEMA {
             forget_spender(connection, erasure).await?;
         }
@@ -123,6 +112,29 @@ pub(in crate::postgres) async fn step_in_schema(
         records: removed.records,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Takes the name out of sums, which outlive records.
+async fn forget_sums(
+    connection: &mut PgConnection,
+    erasure: &Erasure,
+    schema: i64,
+) -> Result<(), StoreError> {
+    let user = escaped(&erasure.user_id).into_owned();
+    let application = erasure.application_id.map(|id| id.0);
+    let sums = [
+        (COSTS_SCHEMA, LOCK_COSTS),
+        (COSTS_SCHEMA, COSTS),
+        (USER_DAYS_SCHEMA, USER_DAYS),
+    ];
+    for (since, statement) in sums {
+        if schema >= since {
+            let forget = sqlx::query(statement).bind(&user).bind(application);
+            let forget = forget.bind(OTHER_NAMES);
+            forget.execute(&mut *connection).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes

@@ -76,20 +76,7 @@ pub(in crate::sqlite) async fn step_in_schema(
         .fetch_all(&mut *connection)
         .await?;
     if seqs.is_empty() {
-        let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
-        sessions.bind(application).execute(&mut *connection).await?;
-        if schema >= COSTS_SCHEMA {
-            for statement in [NAMELESS_COSTS, COSTS] {
-                let costs = sqlx::query(statement).bind(&*erasure.user_id);
-                let costs = costs.bind(application).bind(OTHER_NAMES);
-                costs.execute(&mut *connection).await?;
-            }
-        }
-        if schema >= USER_DAYS_SCHEMA {
-            let days = sqlx::query(USER_DAYS).bind(&*erasure.user_id);
-            let days = days.bind(application).bind(OTHER_NAMES);
-            days.execute(&mut *connection).await?;
-        }
+        forget_name(connection, erasure, schema).await?;
         return Ok(Erased::default());
     }
     let seqs = match schema >= EXCHANGES_SCHEMA {
@@ -105,6 +92,30 @@ pub(in crate::sqlite) async fn step_in_schema(
         records: seqs.len() as u64,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Takes the name out of what outlives records.
+async fn forget_name(
+    connection: &mut SqliteConnection,
+    erasure: &Erasure,
+    schema: i64,
+) -> Result<(), StoreError> {
+    let application = erasure.application_id.map(|id| id.0);
+    let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
+    sessions.bind(application).execute(&mut *connection).await?;
+    let sums = [
+        (COSTS_SCHEMA, NAMELESS_COSTS),
+        (COSTS_SCHEMA, COSTS),
+        (USER_DAYS_SCHEMA, USER_DAYS),
+    ];
+    for (since, statement) in sums {
+        if schema >= since {
+            let forget = sqlx::query(statement).bind(&*erasure.user_id);
+            let forget = forget.bind(application).bind(OTHER_NAMES);
+            forget.execute(&mut *connection).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The parts of tool calls in the exchanges of these records, or the records themselves if there are none. Removes
