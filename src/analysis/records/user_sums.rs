@@ -28,9 +28,9 @@ pub struct UserSums {
     pub records: u64,
     /// The tokens of all users.
     pub tokens: u64,
-    /// The number of users, listed or not.
+    /// The number of users, listed or not, without those whom `user_part` leaves out.
     pub user_count: usize,
-    /// Most tokens first.
+    /// Most tokens first, or in the order of `sort`.
     pub users: Vec<UserSum>,
     /// `before` of the records that were not summed; null if all were.
     pub next_before: Option<i64>,
