@@ -20,9 +20,9 @@ pub(crate) use crate::analysis::budgets::spending::{BudgetUse, Spending};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Attachment, CallCost, ChainFilter, CostFilter, CostGroups, CostSum, FilterId, GatewaySeen,
-    HourTraffic, KEPT_HOURS, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned, SeenFilter,
-    SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord, UserCounts, UserDay,
-    UserDayCount, UserDayFilter, UserFilter, UserTotal, WholePage,
+    HourTraffic, KEPT_HOURS, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, Scanned,
+    SeenFilter, SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord, UserCounts,
+    UserDay, UserDayCount, UserDayFilter, UserFilter, UserTotal, WholePage,
 };
 pub(crate) use users::UserPage;
 
