@@ -202,17 +202,16 @@ impl OverviewQuery {
             .resolved(services, &visit.caller, visit.view.r())
             .await?;
         let application = filter.text("application_id").parse().ok();
-        let traffic = async |hours, types| {
-            let found = services
-                .records
-                .traffic(&visit.caller, application, hours, types);
-            found.await
-        };
+        let (records, caller) = (&services.records, &visit.caller);
         let before = match period.hours_before(now_ms) {
-            Some(hours) => Some(traffic(hours, 0).await?.0),
+            Some(hours) => {
+                let (traffic, _) = records.traffic(caller, application, hours, 0).await?;
+                Some(traffic)
+            }
             None => None,
         };
-        let (traffic, types) = traffic(period.hours(now_ms), TYPES).await?;
+        let hours = period.hours(now_ms);
+        let (traffic, types) = records.traffic(caller, application, hours, TYPES).await?;
         Ok(Overview {
             period,
             application,
