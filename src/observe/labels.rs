@@ -62,6 +62,10 @@ label!(
         Failed => "failed",
         /// It is not tried any more.
         Dead => "dead",
+    }
+);
+
+label!(
     /// `result` label of events for other systems: how they left the queue of a destination.
     SiemResult {
         /// The destination took them.

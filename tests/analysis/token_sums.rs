@@ -109,6 +109,40 @@ fn tokens_are_summed_per_user_and_per_application() {
 }
 
 #[test]
+fn users_are_sorted_by_what_is_asked_for_and_found_by_a_part_of_their_name() {
+    let stack = Stack::all().start();
+    let one = application(&stack, "one");
+    for (user, words, messages) in [("Anna", 2, 3), ("boris", 90, 1), ("vera", 1, 1)] {
+        for _ in 0..messages {
+            say(&stack, PRE, &one, Some(user), words);
+        }
+    }
+    let body = json!({"application_id": one, "message": "write to eve@example.org",
+        "additional_parameters": {"user_id": "vera"}});
+    assert_eq!(post(&stack, PRE, &body).status(), 200);
+    let names = |query: &str| {
+        let sums = sums(&stack, query);
+        let users = sums["users"].as_array().unwrap().iter();
+        users
+            .map(|user| user["user_id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("sort=tokens")[0], "boris");
+    assert_eq!(names("sort=messages"), ["Anna", "vera", "boris"]);
+    assert_eq!(names("sort=flagged")[0], "vera");
+    assert_eq!(names("sort=share&limit=1"), ["vera"]);
+    assert_eq!(names("user_part=NN"), ["Anna"]);
+    let found = sums(&stack, "user_part=nobody");
+    assert_eq!(
+        (&found["user_count"], &found["records"]),
+        (&json!(0), &json!(6))
+    );
+    let refused = stack.analysis("/statistics/users?sort=name", KEY);
+    assert_eq!(refused.status(), 422);
+    assert!(refused.text().contains("sort: "), "{}", refused.text());
+}
+
+#[test]
 fn sums_are_for_readers_of_the_application_and_take_no_text() {
     let stack = Stack::all().start();
     let (own, other) = (application(&stack, "own"), application(&stack, "other"));

@@ -53,6 +53,13 @@ macro_rules! store_contract {
             costs: users_come_page_by_page_each_once
             costs: sums_outlive_records_and_those_of_users_end
             costs: a_run_deletes_old_sums_in_steps_until_none_is_left
+            user_days: users_are_summed_up_and_compared_with_the_days_before
+            user_days: users_are_ordered_and_paged_by_what_is_asked_for
+            user_days: a_long_name_of_a_user_counts_as_other
+            user_days: users_without_end_count_as_one
+            user_days: a_repeated_record_counts_once_for_its_user
+            user_days: sums_of_users_go_with_an_erasure_and_after_their_time
+            user_days: nothing_of_a_removed_applications_users_is_shown
             spending: the_last_minutes_are_summed_up_from_their_records
             spending: of_many_users_only_those_who_have_spent_most_leave_the_store
             retention: by_days_the_oldest_go_and_the_border_stays

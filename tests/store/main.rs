@@ -38,4 +38,5 @@ mod statistics;
 mod tokens;
 mod traffic;
 mod transfer;
+mod user_days;
 mod waiting;

@@ -95,6 +95,11 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/costs".to_owned(), "costs"),
         ("/ui/findings".to_owned(), "findings"),
         ("/ui/findings/precision".to_owned(), "precision"),
+        ("/ui/people".to_owned(), "people"),
+        (
+            format!("/ui/people/user?application_id={id}&user_id=ivan.petrov@shop.example"),
+            "person",
+        ),
         ("/ui/overview".to_owned(), "overview"),
         ("/ui/overview?period=30d".to_owned(), "overview-month"),
         ("/ui/overview/chain".to_owned(), "chain"),

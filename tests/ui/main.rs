@@ -32,6 +32,7 @@ mod narrow;
 mod oidc;
 mod originals;
 mod overview;
+mod people;
 mod provider_accounts;
 mod record_protection;
 mod records;

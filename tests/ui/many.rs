@@ -109,6 +109,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/sessions",
         "/ui/costs",
         "/ui/findings",
+        "/ui/people",
         "/ui/tokens",
         "/ui/users",
         "/ui/audit",
@@ -137,6 +138,7 @@ fn no_page_grows_with_the_number_of_applications_and_each_takes_a_name() {
         "/ui/sessions",
         "/ui/costs",
         "/ui/findings",
+        "/ui/people",
         "/ui/first-steps",
     ] {
         let mut query = url::form_urlencoded::Serializer::new(String::new());

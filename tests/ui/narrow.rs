@@ -14,12 +14,13 @@ use support::{KEY, eventually};
 const NARROW: (u32, u32) = (360, 740);
 const WIDE: (u32, u32) = (1280, 860);
 /// Pages with tables, and what their pictures are called.
-const LISTS: [(&str, &str); 7] = [
+const LISTS: [(&str, &str); 8] = [
     ("/ui/tokens", "tokens"),
     ("/ui/users", "users"),
     ("/ui/applications", "applications"),
     ("/ui/records", "records"),
     ("/ui/sessions", "sessions"),
+    ("/ui/people", "people"),
     ("/ui/audit", "audit"),
     ("/ui/status", "status"),
 ];

@@ -94,6 +94,54 @@ fn the_overview_shows_what_came_through_the_gateway() {
 }
 
 #[test]
+fn ui_a8_days_of_ones_choice_have_their_own_numbers_and_bars_lead_to_their_records() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let application = keeping(&stack, "orders");
+    for text in ["write to ivan@example.org", "harmless"] {
+        keep(
+            &stack,
+            "pre",
+            &json!({"application_id": application, "message": text}),
+        );
+    }
+    let day = |ago: i64| {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let at = jiff::Timestamp::from_millisecond(now - ago * 86_400_000).unwrap();
+        at.strftime("%Y-%m-%d").to_string()
+    };
+    // A day may end between the records and the page.
+    let two = format!("/ui/overview?from={}&to={}", day(1), day(0));
+    let page = admin.get(&two).text();
+    assert!(words(&page).contains("Messages 2 prompts"), "{page}");
+    assert!(page.contains("period before"), "{page}");
+    let month = admin.get("/ui/overview?period=30d").text();
+    assert!(!month.contains("period before"), "it is not kept that long");
+    let today = format!("href=\"/ui/overview?from={0}&amp;to={0}\"", day(0));
+    assert!(month.contains(&today), "{today} in {month}");
+    let narrowed = admin.get(&format!("/ui/overview?from={0}&to={0}", day(0)));
+    let hours = regex::Regex::new("href=\"(/ui/records\\?from=[^\"&]*&amp;to=[^\"]*)\" tabindex");
+    let narrowed = narrowed.text();
+    let mut found = 0;
+    for hour in hours.unwrap().captures_iter(&narrowed) {
+        let records = admin.get(&hour[1].replace("&amp;", "&")).text();
+        found = found.max(records.matches("data-record=").count());
+    }
+    assert!(found > 0, "{narrowed}");
+    for (wrong, field) in [
+        (format!("from={}", day(40)), "from"),
+        (format!("to={}", day(-2)), "to"),
+        (format!("from={}&to={}", day(1), day(3)), "from"),
+        ("from=soon".to_owned(), "from"),
+    ] {
+        let page = admin.get(&format!("/ui/overview?{wrong}"));
+        assert_eq!(page.status(), 422, "{wrong}");
+        let alert = format!("<code>{field}</code>");
+        assert!(page.text().contains(&alert), "{wrong}");
+    }
+}
+
+#[test]
 fn a_new_server_leads_to_the_first_steps_and_one_with_records_to_the_overview() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);

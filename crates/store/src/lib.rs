@@ -33,6 +33,7 @@ mod start_lock;
 mod statistics;
 mod text_search;
 mod transfer;
+mod user_days;
 
 pub use alerts::{
     Alert, AlertChange, AlertChanges, AlertChannel, AlertDelivery, AlertRule, AlertState,
@@ -102,4 +103,8 @@ pub use statistics::{
 pub use transfer::{
     Column, ColumnKind, ErasureReplay, Row, RowError, RowSink, StoreReader, StoreWriter, Table,
     TransferError, Value,
+};
+pub use user_days::{
+    MOST_USER_DAYS, UserCounts, UserDay, UserDayCount, UserDayFilter, UserFilter, UserOrder,
+    UserTotal,
 };

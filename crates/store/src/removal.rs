@@ -18,7 +18,7 @@ pub struct RetentionLimits {
     pub rows: Option<u64>,
     /// Bytes of their texts, lists and files together.
     pub bytes: Option<u64>,
-    /// Days for which the sums of costs of single users are kept, the current one included, at most
+    /// Days for which the sums of single users, of costs and of messages, are kept, the current one included, at most
     /// [`crate::KEPT_COST_DAYS`]. Only for the whole store.
     pub cost_days: Option<u32>,
 }

@@ -4,6 +4,7 @@
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::records::NewRecord;
+use crate::user_days::{UserDay, UserDayFilter, UserFilter, UserTotal};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, Stage, TypeCount, is_pattern_name, pattern_names};
 use uuid::Uuid;
@@ -149,6 +150,13 @@ pub trait StatisticsStore: Send + Sync {
 
     /// What the calls of an application cost that its budgets count.
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError>;
+
+    /// One page of end users who sent messages in some days, with the sums of as many days before. Kept as long as the
+    /// costs of single users.
+    async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError>;
+
+    /// What these users do by the day, the newest days first, at most [`crate::MOST_USER_DAYS`] sums.
+    async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError>;
 
     /// Finds by entity type in the same hours, the most frequent first. For all applications together,
     /// types that are not names of §2.8 count as [`OTHER_FINDS`].

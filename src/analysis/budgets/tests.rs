@@ -9,6 +9,7 @@ use monitor_model::{
 };
 use monitor_store::{
     CostFilter, CostSum, DayStatistics, HourTraffic, SpendingFilter, StatisticsFilter, TokenSums,
+    UserDay, UserDayFilter, UserFilter, UserTotal,
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -137,6 +138,14 @@ impl StatisticsStore for Told {
             },
             amount: None,
         }])
+    }
+
+    async fn users(&self, _: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
+        Ok(vec![])
+    }
+
+    async fn user_days(&self, _: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
+        Ok(vec![])
     }
 
     async fn traffic_types(

@@ -18,15 +18,18 @@ pub(crate) mod rows;
 pub(crate) mod saved_filters;
 pub(crate) mod tool_parts;
 pub(crate) mod user_sums;
+pub(crate) mod users;
 
 pub(crate) use crate::analysis::budgets::spending::{BudgetUse, Spending};
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Attachment, CallCost, ChainFilter, CostFilter, CostGroups, CostSum, FilterId, GatewaySeen,
-    HourTraffic, MOST_SAME, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary, SameValues,
-    Scanned, SeenFilter, SessionFilter, SessionPage, SessionSummary, StoreFacts, StoredRecord,
+    HourTraffic, KEPT_HOURS, MOST_SAME, OTHER_FINDS, RecordFilter, RecordPage, RecordSummary,
+    SameValues, Scanned, SeenFilter, SessionFilter, SessionPage, SessionSummary, StoreFacts,
+    StoredRecord, UserCounts, UserDay, UserDayCount, UserDayFilter, UserFilter, UserTotal,
     WholePage,
 };
+pub(crate) use users::UserPage;
 
 use crate::analysis::access::Access;
 use crate::analysis::access::read_turns::ReadTurns;

@@ -28,9 +28,9 @@ pub struct UserSums {
     pub records: u64,
     /// The tokens of all users.
     pub tokens: u64,
-    /// The number of users, listed or not.
+    /// The number of users, listed or not, without those whom `user_part` leaves out.
     pub user_count: usize,
-    /// Most tokens first.
+    /// Most tokens first, or in the order of `sort`.
     pub users: Vec<UserSum>,
     /// `before` of the records that were not summed; null if all were.
     pub next_before: Option<i64>,
@@ -65,6 +65,54 @@ pub struct Severities {
     pub critical: u64,
 }
 
+/// Which users are listed, and who comes first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UserList {
+    /// Only those whose name contains this, in any case of the letters A to Z.
+    pub(crate) name_part: Option<String>,
+    /// Who comes first.
+    pub(crate) order: SumOrder,
+}
+
+/// Which sums come first; those that are alike follow by application and name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SumOrder {
+    /// Most tokens.
+    #[default]
+    Tokens,
+    /// Most messages.
+    Messages,
+    /// Most flagged messages.
+    Flagged,
+    /// The highest share of flagged messages.
+    Share,
+}
+
+impl SumOrder {
+    /// The order of this word in a query.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        match word {
+            "tokens" => Some(Self::Tokens),
+            "messages" => Some(Self::Messages),
+            "flagged" => Some(Self::Flagged),
+            "share" => Some(Self::Share),
+            _ => None,
+        }
+    }
+
+    /// What is sorted by, the highest first.
+    fn weight(self, counts: &Counts) -> (u64, u64) {
+        let (messages, flagged) = (u64::from(counts.messages), u64::from(counts.flagged));
+        match self {
+            Self::Tokens => (counts.tokens, 0),
+            Self::Messages => (messages, flagged),
+            Self::Flagged => (flagged, messages),
+            // Counts are of at most 101,000 records: equal shares have equal weights, and others differ.
+            Self::Share => (flagged * (1 << 40) / messages.max(1), flagged),
+        }
+    }
+}
+
 /// The users of a sum. Counts are of at most [`MOST_SUMMED`] records and a page.
 #[derive(Default)]
 struct Users {
@@ -84,12 +132,13 @@ struct Counts {
 }
 
 impl Records {
-    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed. What the sums
-    /// take is counted as memory of the request.
+    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed. Users whose
+    /// names the list leaves out have no sums. What the sums take is counted as memory of the request.
     pub(crate) async fn user_sums(
         &self,
         caller: &Caller,
         filter: RecordFilter,
+        list: UserList,
         memory: Option<BodyMemory>,
     ) -> Result<UserSums, ApiError> {
         let listed = filter.limit as usize;
@@ -107,7 +156,9 @@ impl Records {
             sums.records += page.records.len() as u64;
             for record in &page.records {
                 sums.tokens = sums.tokens.saturating_add(record.token_count);
-                users.add(record);
+                if list.takes(record.user_id.as_deref()) {
+                    users.add(record);
+                }
             }
             if let Some(memory) = &memory {
                 memory.grow(users.bytes - held).await?;
@@ -119,8 +170,19 @@ impl Records {
         }
         sums.next_before = filter.before;
         sums.user_count = users.entries.len();
-        sums.users = users.first(listed);
+        sums.users = users.first(listed, list.order);
         Ok(sums)
+    }
+}
+
+impl UserList {
+    /// Whether a user of this name is listed.
+    fn takes(&self, user: Option<&str>) -> bool {
+        let Some(part) = &self.name_part else {
+            return true;
+        };
+        let user = user.unwrap_or_default().to_ascii_lowercase();
+        user.contains(&part.to_ascii_lowercase())
     }
 }
 
@@ -146,10 +208,10 @@ impl Users {
         }
     }
 
-    /// Those with the most tokens.
-    fn first(self, listed: usize) -> Vec<UserSum> {
+    /// The first of them in this order.
+    fn first(self, listed: usize, order: SumOrder) -> Vec<UserSum> {
         let mut users: Vec<_> = self.entries.into_iter().collect();
-        users.sort_by_key(|(_, counts)| Reverse(counts.tokens));
+        users.sort_by_key(|(_, counts)| Reverse(order.weight(counts)));
         users.truncate(listed);
         let sum = |((application_id, user), counts): ((_, Option<Box<str>>), Counts)| UserSum {
             application_id,
@@ -164,5 +226,49 @@ impl Users {
             },
         };
         users.into_iter().map(sum).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_come_in_the_order_of_what_is_sorted_by() {
+        let counts = |messages, flagged, tokens| Counts {
+            messages,
+            flagged,
+            tokens,
+            ..Counts::default()
+        };
+        let all = [
+            counts(9, 3, 1),
+            counts(2, 2, 5),
+            counts(3, 1, 9),
+            counts(4, 0, 0),
+        ];
+        for (word, expected) in [
+            ("tokens", [2, 1, 0, 3]),
+            ("messages", [0, 3, 2, 1]),
+            ("flagged", [0, 1, 2, 3]),
+            ("share", [1, 0, 2, 3]),
+        ] {
+            let order = SumOrder::named(word).unwrap_or_default();
+            let mut places = [0, 1, 2, 3];
+            places.sort_by_key(|place: &usize| Reverse(order.weight(&all[*place])));
+            assert_eq!(places, expected, "{word}");
+        }
+        assert_eq!(SumOrder::named("name"), None);
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_found_in_any_case_of_its_letters() {
+        let list = |part: &str| UserList {
+            name_part: Some(part.to_owned()),
+            ..UserList::default()
+        };
+        assert!(list("VOLK").takes(Some("d.volkov")) && list("%").takes(Some("a%")));
+        assert!(!list("volk").takes(None) && !list("_").takes(Some("a")));
+        assert!(UserList::default().takes(None));
     }
 }

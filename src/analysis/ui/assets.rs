@@ -18,6 +18,7 @@ const FILES: [(&str, &str, &str); 3] = [
         "text/css; charset=utf-8",
         concat!(
             include_str!("assets/app.css"),
+            include_str!("assets/dialogs.css"),
             include_str!("assets/narrow.css")
         ),
     ),
@@ -26,7 +27,8 @@ const FILES: [(&str, &str, &str); 3] = [
         "text/javascript; charset=utf-8",
         concat!(
             include_str!("assets/app.js"),
-            include_str!("assets/records.js")
+            include_str!("assets/records.js"),
+            include_str!("assets/comfort.js")
         ),
     ),
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),

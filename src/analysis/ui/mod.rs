@@ -21,6 +21,7 @@ mod layout;
 mod middleware;
 mod overview;
 mod paths;
+mod people;
 mod phrases;
 mod preferences;
 mod records;
@@ -63,6 +64,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .merge(findings::routes())
         .merge(overview::routes())
         .merge(costs::routes())
+        .merge(people::routes())
         .merge(first_steps::routes())
         .merge(tokens::routes())
         .fallback(async || Failure::NotFound)

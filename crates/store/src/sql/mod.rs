@@ -20,3 +20,4 @@ pub(crate) mod sign_in_failures;
 pub(crate) mod spending;
 pub(crate) mod statistics;
 pub(crate) mod transfer;
+pub(crate) mod user_days;

@@ -19,7 +19,7 @@ pub(crate) use older::{RELEASE_4_1_SCHEMA, fit};
 pub use row::{Row, RowError, Value};
 pub(crate) use table::{
     ALERTS_SCHEMA, BODY, BUDGETS_SCHEMA, CALL, COST, COSTS_SCHEMA, EXCHANGES_SCHEMA,
-    FINDINGS_SCHEMA, PARTS, TOOL, UNCHECKED, VALUES_SCHEMA,
+    FINDINGS_SCHEMA, PARTS, TOOL, UNCHECKED, USER_DAYS_SCHEMA, VALUES_SCHEMA,
 };
 pub use table::{Column, ColumnKind, Table};
 

@@ -48,6 +48,8 @@ pub enum Table {
     TrafficTypes,
     /// What calls cost by day.
     Costs,
+    /// What end users do by day.
+    UserDays,
     /// Gateways that gave numbers to their records.
     ChainGateways,
     /// Numbers that arrived.
@@ -90,6 +92,9 @@ pub(crate) const FINDINGS_SCHEMA: i64 = 27;
 
 /// The schema of both engines that introduced alerts.
 pub(crate) const ALERTS_SCHEMA: i64 = 28;
+
+/// The schema of both engines that introduced the days of users.
+pub(crate) const USER_DAYS_SCHEMA: i64 = 29;
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -151,7 +156,7 @@ macro_rules! columns {
 
 impl Table {
     /// Every table in the order in which it is read and written: a row comes after those that it refers to.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::State,
         Self::Tombstones,
         Self::ValueKeys,
@@ -174,6 +179,7 @@ impl Table {
         Self::Traffic,
         Self::TrafficTypes,
         Self::Costs,
+        Self::UserDays,
         Self::ChainGateways,
         Self::ChainRuns,
         Self::ChainCuts,
@@ -211,6 +217,7 @@ impl Table {
             Self::Traffic => "traffic",
             Self::TrafficTypes => "traffic_types",
             Self::Costs => "costs",
+            Self::UserDays => "user_days",
             Self::ChainGateways => "chain_gateways",
             Self::ChainRuns => "chain_runs",
             Self::ChainCuts => "chain_cuts",
@@ -244,6 +251,7 @@ impl Table {
             Self::AlertRules | Self::AlertChannels | Self::Alerts | Self::AlertDeliveries => {
                 schema >= ALERTS_SCHEMA
             }
+            Self::UserDays => schema >= USER_DAYS_SCHEMA,
             _ => true,
         }
     }
@@ -273,6 +281,7 @@ impl Table {
             Self::Traffic => TRAFFIC,
             Self::TrafficTypes => TRAFFIC_TYPES,
             Self::Costs => COSTS,
+            Self::UserDays => USER_DAYS,
             Self::ChainGateways => CHAIN_GATEWAYS,
             Self::ChainRuns => CHAIN_RUNS,
             Self::ChainCuts | Self::ChainStubs | Self::RemovedNumbers => SPAN,
@@ -370,6 +379,11 @@ const TRAFFIC_TYPES: &[Column] = columns! {
 const COSTS: &[Column] = columns! {
     Flag: "by_user"; Number: "day"; Id: "application_id"; Text: "user_id" "model"; Word: "currency" "priced"; Number: "calls"
     "prompt_tokens" "cached_tokens" "cache_write_tokens" "completion_tokens" "reasoning_tokens" "cost_whole" "cost_part";
+};
+/// An empty kind counts messages.
+const USER_DAYS: &[Column] = columns! {
+    Number: "day"; Id: "application_id"; Text: "user_id"; Word: "kind"; Number: "messages" "flagged" "blocked" "finds"
+    "last_ms";
 };
 const CHAIN_GATEWAYS: &[Column] = columns! {
     Id: "gateway"; Number: "repeats" "latest_ms";

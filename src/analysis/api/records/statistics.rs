@@ -7,8 +7,8 @@ use crate::analysis::api::extract::{Api, Query, RecordReader, count_for};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::clock::{day_of, now_ms};
-use crate::analysis::records::user_sums::UserSums;
-use crate::analysis::{BodyMemory, FieldProblem};
+use crate::analysis::records::user_sums::{SumOrder, UserList, UserSums};
+use crate::analysis::{ApiError, BodyMemory, FieldProblem};
 use axum::extract::State;
 use axum::http::Extensions;
 use monitor_model::{ApplicationId, Stage, TypeCount};
@@ -93,17 +93,23 @@ pub(crate) async fn list(
 /// Sum messages and tokens per end user
 ///
 /// Scope: read or read_cleaned. Sums the stored records, newest first, at most 100,000 of them; `next_before`
-/// is where to continue.
+/// is where to continue. `records` and `tokens` count all of them, also those of users whom `user_part` leaves out.
 #[utoipa::path(
     get,
     path = "/statistics/users",
     operation_id = "getUserStatistics",
     tag = "records",
-    params(schemas::ApplicationFilter, schemas::RecordFilters, schemas::Page, schemas::Limit),
+    params(
+        schemas::ApplicationFilter,
+        schemas::RecordFilters,
+        schemas::UserListOptions,
+        schemas::Page,
+        schemas::Limit,
+    ),
     responses(
         (
             status = 200,
-            description = "The users with the most tokens. Erased and removed records are not included.",
+            description = "The users with the most tokens, or in the order of `sort`. Erased and removed records are not included.",
             body = UserSums,
         ),
     ),
@@ -113,8 +119,9 @@ pub(crate) async fn users(
     State(services): Api,
     RecordReader(caller): RecordReader,
     extensions: Extensions,
-    query: Query,
+    mut query: Query,
 ) -> Outcome {
+    let list = user_list(&mut query)?;
     let filter = filters::records(query)?;
     if filter.text.is_some() {
         let problem = "does not apply to sums; allowed: the other filters of GET /records";
@@ -122,8 +129,18 @@ pub(crate) async fn users(
     }
     count_for(&caller, &extensions);
     let memory = extensions.get::<BodyMemory>().cloned();
-    let sums = services.records.user_sums(&caller, filter, memory);
+    let sums = services.records.user_sums(&caller, filter, list, memory);
     ok(&sums.await?)
+}
+
+fn user_list(query: &mut Query) -> Result<UserList, ApiError> {
+    let order = "must be tokens, messages, flagged or share";
+    Ok(UserList {
+        name_part: filters::text(query, "user_part")?,
+        order: query
+            .typed("sort", order, SumOrder::named)?
+            .unwrap_or_default(),
+    })
 }
 
 impl<'a> From<&'a DayStatistics> for Item<'a> {

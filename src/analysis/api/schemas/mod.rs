@@ -28,7 +28,7 @@ pub(super) use parameters::{
     ApplicationFilter, ApplicationOfExchange, ApplicationPath, AttachmentName, AttachmentPath,
     AuditFilter, ChainFilter, CostFilter, ExchangePath, ExportOptions, FindingFilters, IfMatch,
     Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
-    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
+    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserListOptions, UserToErase, VersionPath,
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};

@@ -96,6 +96,17 @@ pub(crate) struct TextFilter {
 
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
+pub(crate) struct UserListOptions {
+    /// Only users whose name contains this, in any case of the letters A to Z.
+    #[param(max_length = 1000)]
+    user_part: Option<String>,
+    /// Who comes first; `share` is that of flagged messages.
+    #[param(value_type = Option<UserSort>, inline)]
+    sort: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Page {
     /// `next_before` of the previous page.
     before: Option<i64>,
@@ -365,6 +376,15 @@ enum OnlyTrue {
 enum ExportFormat {
     Jsonl,
     Csv,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case", default = "tokens")]
+enum UserSort {
+    Tokens,
+    Messages,
+    Flagged,
+    Share,
 }
 
 #[derive(ToSchema)]

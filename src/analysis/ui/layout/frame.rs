@@ -1,9 +1,10 @@
 //! The frame of a page: head, navigation, the person's corner, and the pages without navigation.
 
 use super::components::token_field;
+use super::keys;
 use super::navigation::{Section, items};
 use crate::analysis::ui::assets;
-use crate::analysis::ui::request::view::{Language, Theme, View};
+use crate::analysis::ui::request::view::{Clock, Language, Theme, View};
 use crate::analysis::ui::request::visit::Visit;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -36,6 +37,7 @@ pub(crate) fn page(visit: &Visit, section: Section, title: &str, content: Markup
                 }
                 main #main tabindex="-1" { (content) }
             }
+            (keys::dialogs(view))
         },
     )
 }
@@ -99,7 +101,7 @@ pub(crate) fn signed_out_fragment(view: &View, text: &str) -> Html<String> {
 fn document(view: &View, title: &str, lead: Markup, body: Markup) -> Html<String> {
     let page = html! {
         (DOCTYPE)
-        html lang=(view.language.code()) data-theme=[view.theme.map(Theme::word)] {
+        html lang=(view.language.code()) data-theme=[view.theme.map(Theme::word)] data-clock=[view.clock.map(Clock::word)] {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -138,9 +140,30 @@ fn corner(visit: &Visit, section: Section) -> Markup {
                     button.link type="submit" { (t.sign_out) }
                 }
             }
+            (keys::buttons(view))
             div.switches { (switches(view)) }
+            (clock_switch(view))
             div.dim.small { "Monitor " (GATEWAY_VERSION) }
         }
+    }
+}
+
+/// The zone in which the script writes times, with its name.
+fn clock_switch(view: &View) -> Markup {
+    let k = view.keys();
+    let clocks = [(Clock::Local, k.local), (Clock::Utc, "UTC")];
+    let chosen = view.clock.unwrap_or(Clock::Local);
+    html! {
+        div.switches.scripted {
+            form.switch method="post" action="/ui/preferences" aria-label=(k.clock) {
+                (token_field(view)) input type="hidden" name="next" value=(view.here);
+                @for (clock, name) in clocks {
+                    button type="submit" name="clock" value=(clock.word()) aria-pressed=(chosen == clock) { (name) }
+                }
+            }
+        }
+        // The name takes the place of this one, so that nothing moves.
+        div.dim.small.scripted data-zone { "UTC" }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What every page is made of: its frame, the navigation, tables and other small parts.
 
+pub(crate) mod chart;
 pub(crate) mod components;
 mod frame;
 pub(crate) mod highlight;
+mod keys;
 mod navigation;
 pub(crate) mod pretty;
 pub(crate) mod table;

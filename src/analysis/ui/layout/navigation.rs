@@ -10,6 +10,7 @@ pub(crate) enum Section {
     Records,
     Findings,
     Sessions,
+    People,
     Costs,
     Applications,
     Users,
@@ -33,12 +34,13 @@ pub(crate) struct Item {
 
 /// The sections that this person may open, in order.
 pub(crate) fn items(visit: &Visit) -> Vec<Item> {
-    let all = traffic(visit).into_iter().chain(settings(visit));
+    let all = traffic(visit).into_iter().chain(sums(visit));
+    let all = all.chain(settings(visit));
     let all = all.chain(operation(visit));
     all.filter(|item| item.is_shown).collect()
 }
 
-fn traffic(visit: &Visit) -> [Item; 5] {
+fn traffic(visit: &Visit) -> [Item; 4] {
     let (r, o) = (visit.view.r(), visit.view.o());
     let may_read = visit.may_read();
     [
@@ -68,6 +70,19 @@ fn traffic(visit: &Visit) -> [Item; 5] {
             path: "/ui/sessions",
             name: r.sessions,
             picture: "M4 5h11v8H8l-4 3zM10 16h6l4 3V9h-2",
+            is_shown: may_read,
+        },
+    ]
+}
+
+fn sums(visit: &Visit) -> [Item; 2] {
+    let may_read = visit.may_read();
+    [
+        Item {
+            section: Section::People,
+            path: "/ui/people",
+            name: visit.view.p().people,
+            picture: "M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-5 4-7 8-7s8 2 8 7",
             is_shown: may_read,
         },
         Item {

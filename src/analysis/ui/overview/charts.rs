@@ -1,9 +1,9 @@
 //! Which charts the overview has.
 
 use super::Records;
-use super::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
 use super::period::{Bucket, Period};
 use crate::analysis::records::{HourTraffic, OTHER_FINDS};
+use crate::analysis::ui::layout::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
 use crate::analysis::ui::layout::components::number;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
@@ -12,9 +12,21 @@ use monitor_model::TypeCount;
 /// Units across the picture of a share.
 const SHARE: u64 = 100;
 
+/// What the charts are of.
+pub(super) struct ChartData<'a> {
+    pub(super) period: Period,
+    pub(super) buckets: &'a [Bucket],
+    /// The buckets of the time before; empty where it is not known.
+    pub(super) before: &'a [Bucket],
+    /// Where each bucket leads.
+    pub(super) links: Vec<String>,
+}
+
 /// The data and texts that all charts share.
 struct ChartBase<'a> {
     buckets: &'a [Bucket],
+    before: &'a [Bucket],
+    before_name: &'static str,
     times: Times,
     texts: ChartTexts,
 }
@@ -28,11 +40,36 @@ impl ChartBase<'_> {
         }
     }
 
+    /// Bars of counts, with those of the time before where they are known.
+    fn compared(
+        &self,
+        title: &'static str,
+        series: Vec<Series>,
+        take: fn(&HourTraffic) -> u64,
+    ) -> Markup {
+        let before = self.before.iter().map(|bucket| take(&bucket.sum));
+        let before = (!self.before.is_empty()).then(|| Series {
+            name: self.before_name,
+            values: before.collect(),
+        });
+        let chart = Chart {
+            title,
+            shape: Shape::Bars,
+            series,
+            before,
+            times: &self.times,
+            unit: Unit::Count,
+            texts: self.texts,
+        };
+        chart.markup()
+    }
+
     fn chart(&self, title: &'static str, shape: Shape, unit: Unit, series: Vec<Series>) -> Markup {
         let chart = Chart {
             title,
             shape,
             series,
+            before: None,
             times: &self.times,
             unit,
             texts: self.texts,
@@ -42,13 +79,22 @@ impl ChartBase<'_> {
 }
 
 /// Everything over time.
-pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
+pub(super) fn all(view: &View, data: ChartData<'_>) -> Markup {
+    let ChartData {
+        period,
+        buckets,
+        before,
+        links,
+    } = data;
     let labelled = buckets.iter().step_by(period.labelled());
     let base = ChartBase {
         buckets,
+        before,
+        before_name: view.o().period_before,
         times: Times {
             labels: labelled.map(|one| period.label(one.from)).collect(),
             names: buckets.iter().map(|one| period.name(one)).collect(),
+            links,
         },
         texts: ChartTexts {
             highest: view.o().longest,
@@ -77,8 +123,8 @@ fn counts(view: &View, base: &ChartBase<'_>) -> Markup {
         base.row(t.custom_policies, |sum| sum.flagged_custom_policy),
     ];
     html! {
-        (base.chart(o.traffic, Shape::Bars, Unit::Count, traffic))
-        (base.chart(o.blocked_and_failed, Shape::Bars, Unit::Count, blocked))
+        (base.compared(o.traffic, traffic, |sum| sum.prompts + sum.answers))
+        (base.compared(o.blocked_and_failed, blocked, |sum| sum.blocked + sum.failed))
         (base.chart(o.flagged_by_check, Shape::Lines, Unit::Count, flagged))
     }
 }

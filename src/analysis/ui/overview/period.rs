@@ -1,7 +1,8 @@
 //! The period that the overview shows and its buckets: one bar of a chart each, all of one length and
 //! aligned, so that the last bucket contains the present. Times are UTC.
 
-use crate::analysis::records::HourTraffic;
+use crate::analysis::records::{HourTraffic, KEPT_HOURS};
+use crate::analysis::ui::layout::chart::label_step;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -11,6 +12,11 @@ pub(super) enum Period {
     Day,
     Week,
     Month,
+    /// From the first to the last of these days (UTC), since 1970.
+    Days {
+        first: i64,
+        last: i64,
+    },
 }
 
 /// The traffic of one bar.
@@ -33,6 +39,7 @@ impl Period {
             Self::Day => "24h",
             Self::Week => "7d",
             Self::Month => "30d",
+            Self::Days { .. } => "",
         }
     }
 
@@ -50,19 +57,40 @@ impl Period {
             Self::Day => (24, 1),
             Self::Week => (28, 6),
             Self::Month => (30, 24),
+            Self::Days { first, last } => match last - first + 1 {
+                1 => (24, 1),
+                days @ 2..=7 => (days * 4, 6),
+                days => (days, 24),
+            },
         }
     }
 
     /// The first and the last hour that it covers.
     pub(super) fn hours(self, now_ms: i64) -> (i64, i64) {
         let (count, length) = self.shape();
+        if let Self::Days { first, last } = self {
+            return (first * 24, last * 24 + 23);
+        }
         let end = (now_ms.div_euclid(HOUR_MS).div_euclid(length) + 1) * length;
         (end - count * length, end - 1)
     }
 
+    /// The hours of the time before, which is as long; None where they are not kept any more.
+    pub(super) fn hours_before(self, now_ms: i64) -> Option<(i64, i64)> {
+        let (first, last) = self.hours(now_ms);
+        let before = (first - (last - first + 1), first - 1);
+        let is_kept = before.0 > now_ms.div_euclid(HOUR_MS) - KEPT_HOURS;
+        is_kept.then_some(before)
+    }
+
     /// Its buckets in order, empty ones included.
     pub(super) fn buckets(self, now_ms: i64, traffic: &[HourTraffic]) -> Vec<Bucket> {
-        let (first, last) = self.hours(now_ms);
+        self.buckets_of(self.hours(now_ms), traffic)
+    }
+
+    /// The buckets of other hours of the same number.
+    pub(super) fn buckets_of(self, hours: (i64, i64), traffic: &[HourTraffic]) -> Vec<Bucket> {
+        let (first, last) = hours;
         let (_, length) = self.shape();
         let empty = |from| Bucket {
             from,
@@ -84,28 +112,33 @@ impl Period {
         match self {
             Self::Day | Self::Month => 6,
             Self::Week => 4,
+            Self::Days { .. } => match self.shape() {
+                (_, 1) => 6,
+                (_, 6) => 4,
+                (days, _) => label_step(usize::try_from(days).unwrap_or(1)),
+            },
         }
     }
 
     /// The name of a bucket that begins at this hour: short for an axis.
     pub(super) fn label(self, hour: i64) -> String {
-        let format = match self {
-            Self::Day => "%H:%M",
-            Self::Week | Self::Month => "%m-%d",
+        let format = match self.shape() {
+            (_, 1) => "%H:%M",
+            _ => "%m-%d",
         };
         formatted(hour, format)
     }
 
     /// The same in full.
     pub(super) fn name(self, bucket: &Bucket) -> String {
-        match self {
-            Self::Day => formatted(bucket.from, "%m-%d %H:%M"),
-            Self::Week => format!(
+        match self.shape() {
+            (_, 1) => formatted(bucket.from, "%m-%d %H:%M"),
+            (_, 6) => format!(
                 "{} – {}",
                 formatted(bucket.from, "%m-%d %H:%M"),
                 formatted(bucket.to, "%H:%M")
             ),
-            Self::Month => formatted(bucket.from, "%Y-%m-%d"),
+            _ => day(bucket.from),
         }
     }
 }
@@ -120,6 +153,11 @@ pub(super) fn total(buckets: &[Bucket]) -> HourTraffic {
 /// The beginning of an hour as an address says it.
 pub(super) fn instant(hour: i64) -> String {
     formatted(hour, "%Y-%m-%dT%H:%M")
+}
+
+/// The day that an hour belongs to.
+pub(super) fn day(hour: i64) -> String {
+    formatted(hour, "%Y-%m-%d")
 }
 
 fn formatted(hour: i64, format: &str) -> String {
@@ -167,6 +205,39 @@ mod tests {
             let (first, last) = period.hours(NOW_MS);
             assert_eq!((buckets[0].from, end.to - 1), (first, last));
         }
+    }
+
+    #[test]
+    fn days_are_bars_of_hours_or_of_days_and_each_label_stands_for_equally_many() {
+        let today = NOW_MS / 86_400_000;
+        for (days, count, label) in [
+            (1, 24, "00:00"),
+            (2, 8, "01-30"),
+            (7, 28, "01-25"),
+            (9, 9, "01-23"),
+        ] {
+            let period = Period::Days {
+                first: today - days + 1,
+                last: today,
+            };
+            let buckets = period.buckets(NOW_MS, &[]);
+            assert_eq!(buckets.len(), count, "{days}");
+            assert_eq!(count % period.labelled(), 0, "{days}");
+            assert_eq!(period.label(buckets[0].from), label);
+            assert_eq!(buckets[count - 1].to, (today + 1) * 24);
+        }
+    }
+
+    #[test]
+    fn the_time_before_is_as_long_and_known_while_it_is_kept() {
+        let (first, _) = Period::Week.hours(NOW_MS);
+        assert_eq!(
+            Period::Week.hours_before(NOW_MS),
+            Some((first - 168, first - 1))
+        );
+        assert_eq!(Period::Month.hours_before(NOW_MS), None);
+        let before = Period::Day.hours_before(NOW_MS).unwrap_or_default();
+        assert_eq!(Period::Day.buckets_of(before, &[]).len(), 24);
     }
 
     #[test]

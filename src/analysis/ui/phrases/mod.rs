@@ -17,7 +17,9 @@ mod alerts;
 mod costs;
 mod findings;
 mod guardrails;
+mod keys;
 mod overview;
+mod people;
 mod problems;
 mod records;
 mod tokens;
@@ -29,7 +31,9 @@ pub(crate) use findings::{EN as FINDINGS_EN, Phrases as FindingPhrases, RU as FI
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
+pub(crate) use keys::{EN as KEYS_EN, Phrases as KeyPhrases, RU as KEYS_RU};
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
+pub(crate) use people::{EN as PEOPLE_EN, Phrases as PeoplePhrases, RU as PEOPLE_RU};
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};

@@ -8,6 +8,8 @@ phrases! {
     last_day: "24 hours", "24 часа";
     last_week: "7 days", "7 дней";
     last_month: "30 days", "30 дней";
+    period_before: "period before", "период до этого";
+    than_before: "{} against the period before", "{} к периоду до этого";
     all_applications: "All applications", "Все приложения";
     show: "Show", "Показать";
     messages: "Messages", "Сообщения";

@@ -16,6 +16,8 @@ pub(crate) const VISITOR: &str = "monitor_visitor";
 pub(crate) const LANGUAGE: &str = "monitor_language";
 /// `light` or `dark`.
 pub(crate) const THEME: &str = "monitor_theme";
+/// `utc`, or `local` for the zone of the browser.
+pub(crate) const CLOCK: &str = "monitor_clock";
 
 /// A sign-in that is under way at another server.
 pub(crate) const OIDC: &str = "monitor_oidc";

@@ -8,7 +8,9 @@ use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::analysis::ui::phrases::{FINDINGS_EN, FINDINGS_RU, FindingPhrases};
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
+use crate::analysis::ui::phrases::{KEYS_EN, KEYS_RU, KeyPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
+use crate::analysis::ui::phrases::{PEOPLE_EN, PEOPLE_RU, PeoplePhrases};
 use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
 use crate::analysis::ui::phrases::{UNITS_EN, UNITS_RU, UnitPhrases};
 use crate::analysis::ui::request::cookie;
@@ -82,11 +84,34 @@ impl Theme {
     }
 }
 
+/// The zone of times; `None` in a view is that of the browser, if its script runs, and else UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Local,
+    Utc,
+}
+
+impl Clock {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Utc => "utc",
+        }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::Local, Self::Utc]
+            .into_iter()
+            .find(|clock| clock.word() == word)
+    }
+}
+
 /// How a page is shown.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(crate) language: Language,
     pub(crate) theme: Option<Theme>,
+    pub(crate) clock: Option<Clock>,
     pub(crate) t: &'static Phrases,
     pub(crate) peer: Peer,
     /// Path and query of this page; after a form was sent, those of the page it belongs to.
@@ -114,6 +139,7 @@ impl View {
         Self {
             language,
             theme: cookie(cookie::THEME).as_deref().and_then(Theme::from_word),
+            clock: cookie(cookie::CLOCK).as_deref().and_then(Clock::from_word),
             t: match language {
                 Language::English => &EN,
                 Language::Russian => &RU,
@@ -174,6 +200,19 @@ impl View {
         match self.language {
             Language::English => &ALERTS_EN,
             Language::Russian => &ALERTS_RU,
+    /// Phrases of the pages of end users.
+    pub(crate) fn p(&self) -> &'static PeoplePhrases {
+        match self.language {
+            Language::English => &PEOPLE_EN,
+            Language::Russian => &PEOPLE_RU,
+        }
+    }
+
+    /// Phrases of the keyboard and of the zone of times.
+    pub(crate) fn keys(&self) -> &'static KeyPhrases {
+        match self.language {
+            Language::English => &KEYS_EN,
+            Language::Russian => &KEYS_RU,
         }
     }
 

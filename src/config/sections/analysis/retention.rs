@@ -12,7 +12,7 @@ pub struct RetentionSettings {
     pub rows: Option<u64>,
     /// Bytes of their texts and lists together, default 50 GiB.
     pub bytes: Option<u64>,
-    /// Days for which sums of costs of single users are kept, default 400.
+    /// Days for which sums of single users, of costs and of messages, are kept, default 400.
     pub cost_days: u32,
 }
 

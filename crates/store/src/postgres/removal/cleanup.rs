@@ -114,6 +114,8 @@ async fn clear(
             AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
         "DELETE FROM costs WHERE application_id = $1
             AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
+        "DELETE FROM user_days WHERE application_id = $1
+            AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
     ] {
         let query = sqlx::query(statement).bind(application);
         query.execute(&mut *connection).await?;

@@ -7,7 +7,9 @@ use crate::postgres::statistics::costs::add_to_sums;
 use crate::postgres::values::{escaped, text_key};
 use crate::removal::{Erased, Erasure};
 use crate::sql::alerts::FORGET_USER;
-use crate::transfer::{ALERTS_SCHEMA, BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{
+    ALERTS_SCHEMA, BUDGETS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA, USER_DAYS_SCHEMA,
+};
 use monitor_model::CountedBudgets;
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -57,6 +59,12 @@ const COSTS: &str = concat!(
     ",
     add_to_sums!()
 );
+/// What a user did goes with the name, but for those who are not told apart ($3); locked in the order of a writer.
+const USER_DAYS: &str = r#"
+    DELETE FROM user_days WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM user_days
+        WHERE user_id = $1 AND user_id <> $3 AND ($2::uuid IS NULL OR application_id = $2)
+        ORDER BY day, application_id, kind COLLATE "C", lane FOR UPDATE))"#;
 
 /// What gateways are told of budgets, which names users.
 const SPENT: &str = "
@@ -90,13 +98,7 @@ pub(in crate::postgres) async fn step_in_schema(
     if seqs.is_empty() {
         let query = sqlx::query(SESSIONS).bind(text_key(&user)).bind(&user);
         query.bind(application).execute(&mut *connection).await?;
-        if schema >= COSTS_SCHEMA {
-            for statement in [LOCK_COSTS, COSTS] {
-                let costs = sqlx::query(statement).bind(&user).bind(application);
-                let costs = costs.bind(OTHER_NAMES);
-                costs.execute(&mut *connection).await?;
-            }
-        }
+        forget_sums(connection, erasure, schema).await?;
         if schema >= BUDGETS_SCHEMA {
             forget_spender(connection, erasure).await?;
         }
@@ -125,6 +127,29 @@ async fn forget_alerts(connection: &mut PgConnection, erasure: &Erasure) -> Resu
         let forget = sqlx::query(statement).bind(hash.to_vec());
         let forget = forget.bind(erasure.application_id.map(|id| id.0));
         forget.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Takes the name out of sums, which outlive records.
+async fn forget_sums(
+    connection: &mut PgConnection,
+    erasure: &Erasure,
+    schema: i64,
+) -> Result<(), StoreError> {
+    let user = escaped(&erasure.user_id).into_owned();
+    let application = erasure.application_id.map(|id| id.0);
+    let sums = [
+        (COSTS_SCHEMA, LOCK_COSTS),
+        (COSTS_SCHEMA, COSTS),
+        (USER_DAYS_SCHEMA, USER_DAYS),
+    ];
+    for (since, statement) in sums {
+        if schema >= since {
+            let forget = sqlx::query(statement).bind(&user).bind(application);
+            let forget = forget.bind(OTHER_NAMES);
+            forget.execute(&mut *connection).await?;
+        }
     }
     Ok(())
 }

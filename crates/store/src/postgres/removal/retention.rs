@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
 use crate::postgres::partitions::{self, DayDrop};
 use crate::postgres::seq::{DAY_MS, Day, first_seq_at};
-use crate::postgres::statistics::{costs, traffic};
+use crate::postgres::statistics::{costs, traffic, user_days};
 use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
 use crate::sql::columns::Columns as _;
 use monitor_model::ApplicationId;
@@ -74,6 +74,7 @@ pub(super) async fn enforce(
             cleanup::clear_before_records(connection).await?;
             traffic::forget(connection, scope.now_ms).await?;
             costs::forget(connection, scope.now_ms, scope.limits.cost_days).await?;
+            user_days::forget(connection, scope.now_ms, scope.limits.cost_days).await?;
             exchange::forget(connection, scope.now_ms).await?;
         }
     }

@@ -1,7 +1,7 @@
 //! Reads statistics per day, application and stage, and traffic per hour.
 
 use super::user_names::NEXT;
-use super::{cost_sums, spending, traffic};
+use super::{cost_sums, spending, traffic, user_days};
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
@@ -12,6 +12,7 @@ use crate::statistics::{
     DayStatistics, HourTraffic, MOST_OWN_KINDS, OTHER_FINDS, StatisticsFilter, StatisticsStore,
     UserNames, counted_as, shared_kinds,
 };
+use crate::user_days::{UserDay, UserDayFilter, UserFilter, UserTotal};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
 use uuid::Uuid;
@@ -104,6 +105,12 @@ impl StatisticsStore for PostgresStore {
             .bind(application.map(|id| id.0))
             .bind(i64::from(limit));
         user_names(&self.all(query).await?, limit)
+    async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
+        user_days::totals(self, filter).await
+    }
+
+    async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
+        user_days::days(self, filter).await
     }
 
     async fn traffic(

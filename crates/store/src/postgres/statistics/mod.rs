@@ -9,3 +9,4 @@ mod spending;
 pub(super) mod totals;
 pub(super) mod traffic;
 mod user_names;
+pub(super) mod user_days;

@@ -3,6 +3,7 @@
 
 use super::costs::CostTotals;
 use super::traffic::HourTotals;
+use super::user_days::UserTotals;
 use crate::postgres::records::row::RecordRow;
 use crate::postgres::seq::Day;
 use crate::postgres::values::{bounded, escaped, stage_number, text_key};
@@ -137,6 +138,7 @@ pub(in crate::postgres) struct BatchTotals<'r> {
     sessions: BTreeMap<SessionKey, Session<'r>>,
     hours: HourTotals<'r>,
     costs: CostTotals<'r>,
+    users: UserTotals<'r>,
 }
 
 impl<'r> BatchTotals<'r> {
@@ -170,6 +172,7 @@ impl<'r> BatchTotals<'r> {
         self.add_session(row);
         self.hours.add(row);
         self.costs.add(row);
+        self.users.add(row);
     }
 
     fn add_session(&mut self, row: &'r RecordRow) {
@@ -219,6 +222,7 @@ impl<'r> BatchTotals<'r> {
             write_types(connection, &self.types, lane).await?;
         }
         self.costs.write(connection, lane).await?;
+        self.users.write(connection, lane).await?;
         self.hours.write(connection, lane).await?;
         write_counts(connection, &self.counts, lane).await
     }

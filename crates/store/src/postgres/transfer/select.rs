@@ -32,6 +32,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Traffic => TRAFFIC,
         Table::TrafficTypes => TRAFFIC_TYPES,
         Table::Costs => COSTS,
+        Table::UserDays => USER_DAYS,
         Table::ChainGateways => CHAIN_GATEWAYS,
         Table::ChainRuns => CHAIN_RUNS,
         Table::ChainCuts => CHAIN_CUTS,
@@ -111,6 +112,11 @@ const COSTS: &str = "
     FROM costs WHERE application_id IN (SELECT id FROM applications)
     GROUP BY by_user, day, application_id, user_id, model, currency, priced
     ORDER BY by_user, day, application_id, user_id, model, currency, priced";
+const USER_DAYS: &str = "
+    SELECT day, application_id, user_id, kind, sum(messages)::bigint AS messages, sum(flagged)::bigint AS flagged,
+        sum(blocked)::bigint AS blocked, sum(finds)::bigint AS finds, max(last_ms) AS last_ms
+    FROM user_days WHERE application_id IN (SELECT id FROM applications)
+    GROUP BY day, application_id, user_id, kind ORDER BY day, application_id, user_id, kind";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last
     FROM records r JOIN removed_applications gone

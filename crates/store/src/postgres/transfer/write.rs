@@ -102,7 +102,7 @@ impl Writer {
                     copy.number(kept.rows);
                     copy.number(kept.bytes);
                 }
-                Table::Traffic | Table::Costs => copy.number(LANE),
+                Table::Traffic | Table::Costs | Table::UserDays => copy.number(LANE),
                 Table::StatisticsTypes | Table::TrafficTypes => {
                     copy.number(LANE);
                     copy.number(text_key(row.text("kind").unwrap_or_default()));
@@ -349,7 +349,7 @@ fn columns(table: Table, schema: i64) -> String {
     let derived: &[&str] = match table {
         Table::Sessions => &["session_key", "user_key"],
         Table::Statistics => &["lane", "kept_rows", "kept_bytes"],
-        Table::Traffic | Table::Costs => &["lane"],
+        Table::Traffic | Table::Costs | Table::UserDays => &["lane"],
         Table::StatisticsTypes | Table::TrafficTypes => &["lane", "kind_key"],
         Table::Blobs => &["ticket"],
         Table::WaitingAttachments => &["key"],

@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
 use crate::sql::alerts::FORGET_USER;
 use crate::sqlite::values::json_list;
-use crate::transfer::{ALERTS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA};
+use crate::transfer::{ALERTS_SCHEMA, COSTS_SCHEMA, EXCHANGES_SCHEMA, USER_DAYS_SCHEMA};
 use sqlx::SqliteConnection;
 
 /// The most records that one step removes.
@@ -51,6 +51,9 @@ const NAMELESS_COSTS: &str = "
         cost_part = (cost_part + excluded.cost_part) % 1000000000000";
 const COSTS: &str = "
     DELETE FROM costs WHERE user_id = ?1 AND user_id NOT IN ('', ?3) AND (?2 IS NULL OR application_id = ?2)";
+/// What a user did goes with the name, but for those who are not told apart (?3).
+const USER_DAYS: &str = "
+    DELETE FROM user_days WHERE user_id = ?1 AND user_id <> ?3 AND (?2 IS NULL OR application_id = ?2)";
 
 /// Removes some records of the user. The writer overwrites their space in the file.
 pub(in crate::sqlite) async fn step(
@@ -74,15 +77,7 @@ pub(in crate::sqlite) async fn step_in_schema(
         .fetch_all(&mut *connection)
         .await?;
     if seqs.is_empty() {
-        let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
-        sessions.bind(application).execute(&mut *connection).await?;
-        if schema >= COSTS_SCHEMA {
-            for statement in [NAMELESS_COSTS, COSTS] {
-                let costs = sqlx::query(statement).bind(&*erasure.user_id);
-                let costs = costs.bind(application).bind(OTHER_NAMES);
-                costs.execute(&mut *connection).await?;
-            }
-        }
+        forget_name(connection, erasure, schema).await?;
         if schema >= ALERTS_SCHEMA {
             forget_alerts(connection, erasure).await?;
         }
@@ -113,6 +108,30 @@ async fn forget_alerts(
         let forget = sqlx::query(statement).bind(hash.to_vec());
         let forget = forget.bind(erasure.application_id.map(|id| id.0));
         forget.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Takes the name out of what outlives records.
+async fn forget_name(
+    connection: &mut SqliteConnection,
+    erasure: &Erasure,
+    schema: i64,
+) -> Result<(), StoreError> {
+    let application = erasure.application_id.map(|id| id.0);
+    let sessions = sqlx::query(SESSIONS).bind(&*erasure.user_id);
+    sessions.bind(application).execute(&mut *connection).await?;
+    let sums = [
+        (COSTS_SCHEMA, NAMELESS_COSTS),
+        (COSTS_SCHEMA, COSTS),
+        (USER_DAYS_SCHEMA, USER_DAYS),
+    ];
+    for (since, statement) in sums {
+        if schema >= since {
+            let forget = sqlx::query(statement).bind(&*erasure.user_id);
+            let forget = forget.bind(application).bind(OTHER_NAMES);
+            forget.execute(&mut *connection).await?;
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::fair_parts::{Part, beyond_parts};
 use crate::removal::{Removed, RetentionLimits, RetentionScope, StoredAmount};
 use crate::sql::columns::Columns as _;
-use crate::sqlite::statistics::{costs, traffic};
+use crate::sqlite::statistics::{costs, traffic, user_days};
 use crate::sqlite::writer::Writer;
 use monitor_model::ApplicationId;
 use sqlx::sqlite::SqliteRow;
@@ -84,7 +84,7 @@ pub(super) async fn enforce(
         None => {
             enforce_whole(writer, scope, removed).await?;
             while writer
-                .write(move |connection| Box::pin(forget_costs(connection, scope)))
+                .write(move |connection| Box::pin(forget_user_sums(connection, scope)))
                 .await?
                 > 0
             {}
@@ -223,12 +223,14 @@ async fn step(
 }
 
 /// One step: sums of users that are too old; returns their number.
-async fn forget_costs(
+async fn forget_user_sums(
     connection: &mut SqliteConnection,
     scope: RetentionScope,
 ) -> Result<u64, StoreError> {
     set_overwriting(connection, LEAVE_PAGES).await?;
-    let forgotten = costs::forget(connection, scope.now_ms, scope.limits.cost_days).await?;
+    let (now_ms, days) = (scope.now_ms, scope.limits.cost_days);
+    let forgotten = costs::forget(connection, now_ms, days).await?
+        + user_days::forget(connection, now_ms, days).await?;
     set_overwriting(connection, OVERWRITE).await?;
     Ok(forgotten)
 }

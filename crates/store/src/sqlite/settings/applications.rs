@@ -63,6 +63,7 @@ const REMOVE: &str = "
     DELETE FROM traffic WHERE application_id = ?1;
     DELETE FROM traffic_types WHERE application_id = ?1;
     DELETE FROM costs WHERE application_id = ?1;
+    DELETE FROM user_days WHERE application_id = ?1;
     INSERT INTO removed_applications (id) VALUES (?1);
     DELETE FROM applications WHERE id = ?1";
 

@@ -6,11 +6,13 @@ pub(super) mod days;
 mod spending;
 pub(super) mod traffic;
 mod user_names;
+pub(super) mod user_days;
 
 use super::store::SqliteStore;
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore, UserNames};
+use crate::user_days::{UserDay, UserDayFilter, UserFilter, UserTotal};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, TypeCount};
 
@@ -44,6 +46,12 @@ impl StatisticsStore for SqliteStore {
             .fetch_all(&self.readers)
             .await?;
         crate::sql::statistics::user_names(&rows, limit)
+    async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
+        user_days::totals(&self.readers, filter).await
+    }
+
+    async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
+        user_days::days(&self.readers, filter).await
     }
 
     async fn traffic(

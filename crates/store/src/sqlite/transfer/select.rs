@@ -31,6 +31,7 @@ pub(super) fn select(table: Table) -> &'static str {
         Table::Traffic => TRAFFIC,
         Table::TrafficTypes => TRAFFIC_TYPES,
         Table::Costs => COSTS,
+        Table::UserDays => USER_DAYS,
         Table::ChainGateways => CHAIN_GATEWAYS,
         Table::ChainRuns => CHAIN_RUNS,
         Table::ChainCuts => CHAIN_CUTS,
@@ -68,6 +69,7 @@ const TRAFFIC: &str = "SELECT * FROM traffic ORDER BY application_id, hour";
 const TRAFFIC_TYPES: &str = "SELECT * FROM traffic_types ORDER BY application_id, hour, kind";
 const COSTS: &str =
     "SELECT * FROM costs ORDER BY by_user, day, application_id, user_id, model, currency, priced";
+const USER_DAYS: &str = "SELECT * FROM user_days ORDER BY day, application_id, user_id, kind";
 const REMOVED_NUMBERS: &str = "
     SELECT chain_gateway AS gateway, chain_sequence AS first, chain_sequence AS last FROM records
     WHERE application_id IN (SELECT id FROM removed_applications) AND chain_sequence IS NOT NULL

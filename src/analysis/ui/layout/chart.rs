@@ -8,10 +8,14 @@ use maud::{Markup, html};
 /// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
 const STEP: usize = 10;
 const HEIGHT: u64 = 100;
+/// The number of the look of the time before.
+const BEFORE: usize = 2;
+/// The most labels of days below a chart.
+const LABELS: usize = 8;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// A bar per bucket, one part on the other.
     Bars,
     /// A line per series, since they overlap.
@@ -20,7 +24,7 @@ pub(super) enum Shape {
 
 /// What values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Count,
     Microseconds,
 }
@@ -44,42 +48,47 @@ impl Unit {
 }
 
 /// A row of values, one per bucket.
-pub(super) struct Series {
-    pub(super) name: &'static str,
-    pub(super) values: Vec<u64>,
+pub(crate) struct Series {
+    pub(crate) name: &'static str,
+    pub(crate) values: Vec<u64>,
 }
 
 /// The texts of a chart and of the table below it.
 #[derive(Clone, Copy)]
-pub(super) struct ChartTexts {
+pub(crate) struct ChartTexts {
     /// A phrase with the highest value in it.
-    pub(super) highest: &'static str,
-    pub(super) units: &'static UnitPhrases,
-    pub(super) summary: &'static str,
-    pub(super) first_column: &'static str,
+    pub(crate) highest: &'static str,
+    pub(crate) units: &'static UnitPhrases,
+    pub(crate) summary: &'static str,
+    pub(crate) first_column: &'static str,
 }
 
 /// What the buckets are called.
-pub(super) struct Times {
+pub(crate) struct Times {
     /// Short, for the axis: one for so many buckets each that they are all of them.
-    pub(super) labels: Vec<String>,
+    pub(crate) labels: Vec<String>,
     /// In full, of each bucket.
-    pub(super) names: Vec<String>,
+    pub(crate) names: Vec<String>,
+    /// Where each bucket leads; empty where none leads anywhere. A bar is a link for the mouse and touch, the table has
+    /// the same links for the keyboard.
+    pub(crate) links: Vec<String>,
 }
 
 /// A chart in its card, with its numbers as a table.
-pub(super) struct Chart<'a> {
-    pub(super) title: &'static str,
-    pub(super) shape: Shape,
-    pub(super) series: Vec<Series>,
-    pub(super) times: &'a Times,
-    pub(super) unit: Unit,
-    pub(super) texts: ChartTexts,
+pub(crate) struct Chart<'a> {
+    pub(crate) title: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) series: Vec<Series>,
+    /// The time before, bucket by bucket, to compare with: a line over the bars.
+    pub(crate) before: Option<Series>,
+    pub(crate) times: &'a Times,
+    pub(crate) unit: Unit,
+    pub(crate) texts: ChartTexts,
 }
 
 impl Chart<'_> {
     /// The chart in its card.
-    pub(super) fn markup(&self) -> Markup {
+    pub(crate) fn markup(&self) -> Markup {
         let top = self.top();
         html! {
             figure.card.chart {
@@ -96,14 +105,22 @@ impl Chart<'_> {
 
     fn legend(&self) -> Markup {
         html! {
-            @if self.series.len() > 1 {
+            @if self.rows().nth(1).is_some() {
                 span.legend {
                     @for (at, series) in self.series.iter().enumerate() {
                         span { span class={ "key s" (at + 1) } aria-hidden="true" {} (series.name) }
                     }
+                    @if let Some(before) = &self.before {
+                        span { span class={ "key s" (BEFORE + 1) } aria-hidden="true" {} (before.name) }
+                    }
                 }
             }
         }
+    }
+
+    /// All rows of values.
+    fn rows(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().chain(self.before.iter())
     }
 
     fn buckets(&self) -> usize {
@@ -122,11 +139,13 @@ impl Chart<'_> {
     /// The highest value that is drawn, at least one.
     fn top(&self) -> u64 {
         let of = |at| {
+            let before = self.before.as_ref().map(|before| self.value(before, at));
             let values = self.series.iter().map(|series| self.value(series, at));
-            match self.shape {
+            let highest = match self.shape {
                 Shape::Bars => values.sum::<u64>(),
                 Shape::Lines => values.max().unwrap_or_default(),
-            }
+            };
+            highest.max(before.unwrap_or_default())
         };
         (0..self.buckets()).map(of).max().unwrap_or_default().max(1)
     }
@@ -134,17 +153,34 @@ impl Chart<'_> {
     fn plot(&self, top: u64) -> Markup {
         let width = self.buckets() * STEP;
         let label = format!("{}. {}", self.title, self.summary_text());
+        // A picture has nothing in it that can be opened.
+        let role = if self.times.links.is_empty() {
+            "img"
+        } else {
+            "group"
+        };
         html! {
-            svg.plot viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
+            svg.plot viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role=(role) aria-label=(label) {
                 @for y in [25, 50, 75] { line.grid x1="0" x2=(width) y1=(y) y2=(y) {} }
                 line.base x1="0" x2=(width) y1=(HEIGHT) y2=(HEIGHT) {}
                 @match self.shape {
                     Shape::Bars => @for at in 0..self.buckets() { (self.bar(at, top)) },
                     Shape::Lines => @for (number, series) in self.series.iter().enumerate() { (self.line(number, series, top)) },
                 }
-                @for at in 0..self.buckets() {
-                    rect.hit x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) { title { (self.bucket_text(at)) } }
-                }
+                @if let Some(before) = &self.before { (self.line(BEFORE, before, top)) }
+                @for at in 0..self.buckets() { (self.place(at)) }
+            }
+        }
+    }
+
+    /// The place of a bucket, as a link where it has one.
+    fn place(&self, at: usize) -> Markup {
+        let text = self.bucket_text(at);
+        let area = html! { rect.hit x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) { title { (text) } } };
+        html! {
+            @match self.times.links.get(at) {
+                Some(link) => a href=(link) tabindex="-1" aria-label=(text) { (area) },
+                None => (area),
             }
         }
     }
@@ -176,7 +212,7 @@ impl Chart<'_> {
     /// A bucket in words.
     fn bucket_text(&self, at: usize) -> String {
         let of = |series: &Series| format!("{}: {}", series.name, self.written(series, at));
-        let all: Vec<_> = self.series.iter().map(of).collect();
+        let all: Vec<_> = self.rows().map(of).collect();
         let name = self.times.names.get(at).map_or("", String::as_str);
         format!("{name} · {}", all.join(", "))
     }
@@ -193,13 +229,19 @@ impl Chart<'_> {
         self.series.iter().map(of).collect::<Vec<_>>().join("; ")
     }
 
+    fn bucket_name(&self, at: usize, name: &str) -> Markup {
+        html! {
+            @match self.times.links.get(at) { Some(link) => a href=(link) { (name) }, None => (name) }
+        }
+    }
+
     fn values(&self) -> Markup {
         html! {
             div.table.flat tabindex="0" role="region" aria-label=(self.title) { table {
                 caption.hidden { (self.title) }
-                thead { tr { th scope="col" { (self.texts.first_column) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
+                thead { tr { th scope="col" { (self.texts.first_column) } @for series in self.rows() { th.number scope="col" { (series.name) } } } }
                 tbody { @for (at, name) in self.times.names.iter().enumerate().rev() {
-                    tr { th scope="row" { (name) } @for series in &self.series { td.number { (self.written(series, at)) } } }
+                    tr { th scope="row" { (self.bucket_name(at, name)) } @for series in self.rows() { td.number { (self.written(series, at)) } } }
                 } }
             } }
         }
@@ -208,4 +250,23 @@ impl Chart<'_> {
 
 fn scaled(value: u64, top: u64) -> f64 {
     value as f64 / top as f64 * HEIGHT as f64
+}
+
+/// One label for so many days that the labels are few, and of equally many days each.
+pub(crate) fn label_step(days: usize) -> usize {
+    let mut steps = 1..=days;
+    let fits = |step: &usize| days.is_multiple_of(*step) && days / step <= LABELS;
+    steps.find(fits).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label_step;
+
+    #[test]
+    fn labels_are_of_equally_many_days() {
+        for (days, step) in [(1, 1), (7, 1), (30, 5), (31, 31), (90, 15), (400, 50)] {
+            assert_eq!(label_step(days), step, "{days}");
+        }
+    }
 }
