@@ -39,7 +39,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use failure::Failure;
 use request::Visit;
-use request::connection::PublicUrl;
+use request::connection::{PublicUrl, StrictTransport};
 use state::Ui;
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ use std::sync::Arc;
 pub(super) fn router(services: Arc<Services>) -> Router {
     let public = services.settings.public_url.as_deref();
     let public = PublicUrl(public.map(Arc::from));
+    let strict = StrictTransport(services.settings.hsts);
     let pages = Router::new()
         .route("/", get(home))
         .route("/preferences", post(preferences::keep))
@@ -65,6 +66,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(middleware::frame))
         .layer(Extension(public))
+        .layer(Extension(strict))
         .with_state(Ui::new(services));
     Router::new()
         .route("/", get(async || Redirect::to("/ui")))

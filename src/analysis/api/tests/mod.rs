@@ -75,6 +75,7 @@ fn settings() -> AnalysisSettings {
         prices: crate::config::Prices::default(),
         gateway_url: None,
         public_url: None,
+        hsts: true,
         oidc: None,
     }
 }
