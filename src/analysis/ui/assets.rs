@@ -18,6 +18,7 @@ const FILES: [(&str, &str, &str); 3] = [
         "text/css; charset=utf-8",
         concat!(
             include_str!("assets/app.css"),
+            include_str!("assets/admin.css"),
             include_str!("assets/narrow.css")
         ),
     ),

@@ -13,6 +13,7 @@ mod applications;
 mod assets;
 mod audit;
 mod costs;
+mod erasure;
 mod failure;
 mod first_steps;
 mod layout;
@@ -53,6 +54,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .route("/preferences", post(preferences::keep))
         .route("/status", get(status::page))
         .route("/audit", get(audit::page))
+        .route("/audit/export", get(audit::export))
         .route(application_field::PATH, get(application_field::suggestions))
         .merge(session::routes())
         .merge(accounts::routes())
@@ -60,6 +62,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .merge(records::routes())
         .merge(overview::routes())
         .merge(costs::routes())
+        .merge(erasure::routes())
         .merge(first_steps::routes())
         .merge(tokens::routes())
         .fallback(async || Failure::NotFound)

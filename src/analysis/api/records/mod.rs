@@ -4,7 +4,7 @@ pub(crate) mod attachments;
 pub(crate) mod budgets;
 pub(super) mod chain;
 pub(crate) mod costs;
-mod csv;
+pub(crate) mod csv;
 pub(super) mod erasure;
 pub(super) mod exchanges;
 pub(crate) mod export;

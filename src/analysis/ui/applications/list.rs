@@ -48,12 +48,17 @@ pub(super) async fn page(
     let t = visit.view.t;
     let may_make = visit.may(Scope::Admin) && visit.account.application_id.is_none();
     let make = html! { @if may_make { a.button.primary href="/ui/applications/new" { (t.new_application) } } };
+    let erase = visit.view.a().erase;
+    let actions = html! {
+        @if visit.may(Scope::Admin) { a.button.quiet href="/ui/erasure" { (erase) } }
+        (make)
+    };
     Ok(layout::page(
         &visit,
         Section::Applications,
         t.applications,
         html! {
-            (head(t.applications, html! {}, make))
+            (head(t.applications, html! {}, actions))
             (search(&visit, &query.name))
             @if found.applications.is_empty() {
                 div.empty { (t.nothing_found) }

@@ -7,6 +7,8 @@ mod current;
 mod differences;
 mod document;
 mod edit;
+mod effects;
+mod explain;
 mod field_names;
 mod fields;
 mod list;
@@ -28,6 +30,7 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications", get(list::page).post(edit::create))
         .route("/applications/new", get(edit::blank))
         .route("/applications/try", post(trial::text))
+        .route("/applications/explain", post(explain::page))
         .route("/applications/policies", post(trial::policies))
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))

@@ -13,19 +13,25 @@ macro_rules! phrases {
     };
 }
 
+mod administration;
 mod costs;
 mod guardrails;
 mod overview;
+mod plurals;
 mod problems;
 mod records;
 mod tokens;
 mod units;
 
+pub(crate) use administration::{
+    EN as ADMINISTRATION_EN, Phrases as AdministrationPhrases, RU as ADMINISTRATION_RU,
+};
 pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
+pub(crate) use plurals::counted;
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};
@@ -357,8 +363,6 @@ phrases! {
     replay_hint: "Which verdicts would change under the rules in the form?",
         "Какие вердикты изменятся по правилам из формы?";
     replay_now: "Check the latest 100", "Проверить последние 100";
-    records_looked_at: "Records", "Записей";
-    verdicts_changed: "Would change", "Изменится";
     on_cleaned_text: "Checked on their cleaned text", "Проверены по очищенному тексту";
     without_text: "Without text", "Без текста";
     older_records: "Older records", "Более старые";

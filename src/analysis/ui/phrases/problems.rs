@@ -196,9 +196,13 @@ static TABLE: &[(&str, &str)] = &[
     ("must be longer than zero and end before the year 10000", "нужен срок больше нуля, до 10000 года"),
     ("must be a day, such as 2027-01-31", "нужен день, например 2027-01-31"),
 
+    ("the token is expired or revoked: make a new one instead", "токен истёк или отозван: создайте новый"),
+
     // Filters
     ("there are more than {} sums, and the file would be cut; ask for fewer days (from, to), coarser groups (group_by), one application_id or one model",
      "сумм больше {}, и файл был бы неполным; выберите меньше дней (с, по), более крупные группы, одно приложение или одну модель"),
+    ("the log has more than {} such entries, and the file would be cut; narrow the time (from, to), the action or the application",
+     "таких записей в журнале больше {}, и файл был бы неполным; сузьте время (с, по), действие или приложение"),
     ("must be pre or post", "допустимы: pre, post"),
     ("must be a day such as 2026-01-31", "нужен день, например 2026-01-31"),
     ("must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z",

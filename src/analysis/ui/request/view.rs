@@ -3,6 +3,7 @@
 
 use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
+use crate::analysis::ui::phrases::{ADMINISTRATION_EN, ADMINISTRATION_RU, AdministrationPhrases};
 use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
@@ -148,6 +149,14 @@ impl View {
         match self.language {
             Language::English => &TOKENS_EN,
             Language::Russian => &TOKENS_RU,
+        }
+    }
+
+    /// Phrases of what administrators do beside editing.
+    pub(crate) fn a(&self) -> &'static AdministrationPhrases {
+        match self.language {
+            Language::English => &ADMINISTRATION_EN,
+            Language::Russian => &ADMINISTRATION_RU,
         }
     }
 
