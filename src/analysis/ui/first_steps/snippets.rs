@@ -1,5 +1,5 @@
-//! The snippets to copy: a first request in three languages, and with the libraries of the Responses and the Messages
-//! API; settings of two programs that act on their own. They have this server's own addresses.
+//! The snippets to copy: a first request for two shells and in two languages, and with the libraries of the Responses
+//! and the Messages API; settings of two programs that act on their own. They have this server's own addresses.
 
 /// What the snippets are filled with.
 pub(super) struct Snippets {
@@ -24,7 +24,14 @@ impl Snippets {
         }
     }
 
-    /// For a shell.
+    /// The body of a first request.
+    pub(super) fn body(model: &str) -> String {
+        format!(
+            "{{\"model\": \"{model}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{MESSAGE}\"}}]}}"
+        )
+    }
+
+    /// For a Unix shell.
     pub(super) fn curl(&self) -> String {
         let Self {
             gateway,
@@ -40,8 +47,29 @@ impl Snippets {
         format!(
             "curl {gateway}/v1/chat/completions \\\n  -H 'X-Monitor-Api-Key: {key}' \\\n  \
              -H 'X-Application-Id: {application}' \\\n{authorization}  \
-             -H 'Content-Type: application/json' \\\n  \
-             -d '{{\"model\": \"{model}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{MESSAGE}\"}}]}}'"
+             -H 'Content-Type: application/json' \\\n  -d '{}'",
+            Self::body(model)
+        )
+    }
+
+    /// For PowerShell, whose `curl` is another program.
+    pub(super) fn powershell(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            model,
+            ..
+        } = self;
+        let authorization = match self.is_demo {
+            true => String::new(),
+            false => format!("\n  'Authorization' = 'Bearer {}'", self.model_key()),
+        };
+        format!(
+            "$headers = @{{\n  'X-Monitor-Api-Key' = '{key}'\n  'X-Application-Id' = '{application}'{authorization}\n}}\n\
+             Invoke-RestMethod -Method Post -Uri '{gateway}/v1/chat/completions' `\n  -Headers $headers \
+             -ContentType 'application/json' `\n  -Body '{}'",
+            Self::body(model)
         )
     }
 
