@@ -31,6 +31,7 @@ mod narrow;
 mod oidc;
 mod originals;
 mod overview;
+mod presets;
 mod provider_accounts;
 mod record_protection;
 mod records;

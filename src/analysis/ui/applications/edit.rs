@@ -4,7 +4,7 @@
 use super::controls::FormControls;
 use super::current::{CurrentApplication, Editable};
 use super::problems::refusal;
-use super::{budgets, differences, document, fields, sections, trial};
+use super::{budgets, differences, document, fields, sections, summary, trial};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
@@ -73,13 +73,23 @@ pub(super) async fn page(
     let t = visit.view.t;
     let message = match (&stored.policy, query.saved) {
         (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
-        (_, Some(_)) => notice(Tone::Good, t.saved_live),
+        (_, Some(_)) => saved(&current),
         _ => html! {},
     };
     let form = fields::of(stored);
     let used = budgets::spent::card(&current).await;
     let above = html! { (message) (used) };
     editor_page(visit, Edited::of(&current), &form, above)
+}
+
+fn saved(current: &CurrentApplication) -> Markup {
+    let view = &current.visit.view;
+    html! {
+        div.notice.good role="status" {
+            (view.t.saved_live) " "
+            a href={ "/ui/first-steps?application_id=" (current.stored.id) } { (view.a().next_send) }
+        }
+    }
 }
 
 /// The form again that was sent after its session had ended. Nothing of it is saved until it is sent again.
@@ -97,7 +107,9 @@ pub(super) async fn kept(
     };
     let form = Form::from_pairs(sent.fields);
     let message = notice(Tone::Bad, t.form_is_back);
-    let Some(id) = sent.path.strip_prefix("/ui/applications/") else {
+    let id = sent.path.strip_prefix("/ui/applications/");
+    let id = id.map(|id| id.trim_end_matches("preset").trim_end_matches('/'));
+    let Some(id) = id.filter(|id| !id.is_empty()) else {
         return Ok(editor_page(&visit, Edited::new(&ui.services), &form, message).into_response());
     };
     let current = CurrentApplication::find(visit, id, &ui).await?;
@@ -226,7 +238,7 @@ async fn conflict(
 
 /// The application that an editor is for.
 #[derive(Clone, Copy)]
-struct Edited<'a> {
+pub(super) struct Edited<'a> {
     /// None for a new one.
     stored: Option<&'a Application>,
     /// The configuration file has its policy, which cannot be changed here.
@@ -236,7 +248,7 @@ struct Edited<'a> {
 }
 
 impl<'a> Edited<'a> {
-    fn new(services: &Services) -> Self {
+    pub(super) fn new(services: &Services) -> Self {
         Self {
             stored: None,
             policy_is_in_file: false,
@@ -244,7 +256,7 @@ impl<'a> Edited<'a> {
         }
     }
 
-    fn of(current: &'a CurrentApplication) -> Self {
+    pub(super) fn of(current: &'a CurrentApplication) -> Self {
         let stored = &current.stored;
         Self {
             stored: Some(stored),
@@ -254,15 +266,25 @@ impl<'a> Edited<'a> {
     }
 }
 
-fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) -> Html<String> {
+/// The page of an application with this form.
+pub(super) fn editor_page(
+    visit: &Visit,
+    edited: Edited<'_>,
+    form: &Form,
+    message: Markup,
+) -> Html<String> {
     let stored = edited.stored;
     let t = visit.view.t;
     let title = stored.map_or(t.new_application, |stored| stored.name.as_str());
     let may_change = visit.may(Scope::Admin);
-    let controls = FormControls { form, may_change };
     let address = stored.map_or("/ui/applications".to_owned(), |stored| {
         format!("/ui/applications/{}", stored.id)
     });
+    let controls = FormControls {
+        form,
+        may_change,
+        preset_at: &visit.kept_at(&format!("{address}/preset")),
+    };
     layout::page(
         visit,
         Section::Applications,
@@ -272,6 +294,7 @@ fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) 
                 @if let Some(stored) = stored { (links(visit, stored)) }
             }))
             (message)
+            (summary::card(&visit.view, form))
             form.editor #application method="post" action=(visit.kept_at(&address)) data-guard=(t.unsaved) {
                 (token_field(&visit.view))
                 input type="hidden" name="version" value=(form.text("version"));

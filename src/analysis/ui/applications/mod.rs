@@ -12,9 +12,12 @@ mod explain;
 mod field_names;
 mod fields;
 mod list;
+mod preset_page;
+mod presets;
 mod problems;
 mod replay;
 mod sections;
+mod summary;
 mod trial;
 mod versions;
 
@@ -35,6 +38,8 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/kept/{id}", get(edit::kept))
+        .route("/applications/preset", post(preset_page::of_new))
+        .route("/applications/{id}/preset", post(preset_page::of_stored))
         .route("/applications/{id}/replay", post(replay::page))
         .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))

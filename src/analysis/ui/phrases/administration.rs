@@ -81,6 +81,29 @@ phrases! {
     found_type: "Type", "Тип";
     only_first: "Only the first {} are listed.", "Показаны только первые {}.";
 
+    // The form of an application
+    sections: "Sections of this form", "Разделы формы";
+    blocks_these: "Blocks {}", "Блокирует: {}";
+    blocks_nothing: "Blocks nothing", "Ничего не блокирует";
+    only_observes: "Only observes", "Только наблюдает";
+    has_no_policy: "Has no policy", "Политики нет";
+    guardrails_on: "guardrails {} of {}", "защитные правила {} из {}";
+    checks_nothing: "nothing is checked", "ничего не проверяется";
+    all_patterns: "all patterns", "все шаблоны";
+    some_patterns: "{} pattern|{} patterns", "{} шаблон|{} шаблона|{} шаблонов";
+    keeps_originals: "keeps originals", "хранит исходные тексты";
+    keeps_cleaned: "keeps cleaned texts only", "хранит только очищенные тексты";
+    for_days: "for {} day|for {} days", "{} день|{} дня|{} дней";
+    presets: "All thresholds:", "Все пороги:";
+    preset_strict: "Strict", "Строго";
+    preset_balanced: "Balanced", "Взвешенно";
+    preset_careful: "Careful", "Осторожно";
+    presets_hint: "Strict finds more and has more false alarms; careful flags only what is beyond doubt. This fills the form and saves nothing.",
+        "«Строго» находит больше, но чаще ошибается; «Осторожно» отмечает только несомненное. Форма заполняется, ничего не сохраняется.";
+    preset_filled: "The thresholds are filled in. Nothing is saved yet: check them, then save.",
+        "Пороги заполнены. Пока ничего не сохранено: проверьте и сохраните.";
+    next_send: "Next: send a request →", "Дальше: отправить запрос →";
+
     // Replay
     replay_from: "From (UTC)", "С (UTC)";
     replay_to: "Until (UTC)", "По (UTC)";
