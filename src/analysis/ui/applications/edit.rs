@@ -42,7 +42,7 @@ pub(super) async fn blank(
     visit: Visit,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
-    let form = fields::of(&new_application());
+    let form = fields::of(&new_application()).with("phrase", visit.view.o().usual_phrase);
     let edited = Edited::new(&services);
     Ok(editor_page(&visit, edited, &form, html! {}))
 }

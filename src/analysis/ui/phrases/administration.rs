@@ -34,8 +34,8 @@ phrases! {
     no: "no", "нет";
 
     // Tokens
-    rotate: "Rotate", "Заменить";
-    rotate_token: "Rotate a token", "Замена токена";
+    rotate: "Rotate", "Сменить";
+    rotate_token: "Rotate a token", "Смена токена";
     rotate_hint: "Creates a new token with the same name, scopes, application and expiry. Its value is shown once. The old value stays valid for as long as you choose here, so that programs can be changed over.",
         "Создаёт новый токен с тем же именем, правами, приложением и сроком. Его значение показывается один раз. Прежнее значение действует ещё столько, сколько вы выберете, чтобы успеть перенастроить программы.";
     old_valid_for: "Old value stays valid for", "Прежнее значение действует ещё";
@@ -43,7 +43,7 @@ phrases! {
     grace_hour: "1 hour", "1 час";
     grace_day: "24 hours", "24 часа";
     grace_week: "7 days", "7 дней";
-    not_rotated: "Not rotated:", "Не заменён:";
+    not_rotated: "Not rotated:", "Не сменён:";
 
     // Erasing a user
     erase: "Erase a user", "Удалить данные пользователя";

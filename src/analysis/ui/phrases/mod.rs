@@ -320,7 +320,7 @@ phrases! {
     low: "Low", "Низкий";
     high: "High", "Высокий";
     critical: "Critical", "Критический";
-    encoding: "Encoding", "Кодировка токенов";
+    encoding: "Token encoding", "Кодировка токенов";
     keeping: "Storage", "Хранение";
     keep_original: "Also store the original text", "Хранить и исходный текст";
     keep_original_hint: "Stored beside the cleaned text, for those who may read records.",

@@ -155,22 +155,22 @@ static TABLE: &[(&str, &str)] = &[
     ("guardrails: message too long: the first {} of {} bytes were analyzed, the rest was not",
      "защитные правила: сообщение слишком длинное: проверены первые {} из {} байт, остальное не проверено"),
 
-    ("dataclean: custom pattern {}: its regex {}", "чувствительные данные: свой шаблон {}: выражение {}"),
+    ("dataclean: custom pattern {}: its regex {}", "чувствительные данные: пользовательский шаблон {}: выражение {}"),
     ("dataclean: allowed patterns were stopped: {} findings were not compared with all of them and stay findings; allowed: {} findings, and {} ms together with custom patterns",
-     "чувствительные данные: разрешённые шаблоны остановлены: находок, сравненных не со всеми из них, {}, они остаются; допустимо находок: {}, и {} мс вместе со своими шаблонами"),
+     "чувствительные данные: разрешённые шаблоны остановлены: находок, сравненных не со всеми из них, {}, они остаются; допустимо находок: {}, и {} мс вместе с пользовательскими шаблонами"),
     ("dataclean: allowed patterns: {} findings were not compared with large regexes and stay findings; allowed: findings of at most {} bytes",
      "чувствительные данные: разрешённые шаблоны: находок, которые не сравнивались с большими выражениями, {}, они остаются; допустимы находки не длиннее {} байт"),
 
     // Warnings of a verdict
     ("the verdicts on custom policies are copied from the record, no judge was asked",
-     "вердикты по своим политикам взяты из записи, судью не спрашивали"),
+     "вердикты по пользовательским политикам взяты из записи, судью не спрашивали"),
     ("this user's records were erased, nothing was stored", "записи этого пользователя стёрты, ничего не сохранено"),
     ("request_id stands for another text, which is stored: this one was checked and not stored; send every message under an id of its own",
      "за request_id стоит другой текст, он сохранён; этот проверен и не сохранён: отправляйте каждое сообщение под своим идентификатором"),
     ("its id stands for another text, which was stored first: this record is stored beside it, under an id of its own",
      "за его идентификатором стоит другой текст, сохранённый раньше: эта запись сохранена рядом, под своим идентификатором"),
     ("{}: ignored, custom policies are for user messages only",
-     "{}: не учтено, свои политики только для сообщений пользователя"),
+     "{}: не учтено, пользовательские политики только для сообщений пользователя"),
     ("{}: not known, ignored", "{}: неизвестное поле, не учтено"),
 
     // Accounts and passwords

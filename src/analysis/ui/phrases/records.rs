@@ -5,7 +5,7 @@ phrases! {
     records_hint: "All checked prompts, answers and tool calls, newest first. Times are in UTC.",
         "Все проверенные запросы, ответы и вызовы инструментов, сначала новые. Время: UTC.";
     time: "Time", "Время";
-    kind: "Kind", "Вид";
+    kind: "Kind", "Тип";
     application: "Application", "Приложение";
     user: "User", "Пользователь";
     session: "Session", "Сессия";
@@ -25,7 +25,7 @@ phrases! {
     find_type: "Finding type", "Тип находки";
     with_tool_calls: "With tool calls only", "Только с вызовами инструментов";
     from: "From (UTC)", "С (UTC)";
-    until: "Before (UTC)", "До (UTC)";
+    until: "Until (UTC)", "По (UTC)";
     more_filters: "More filters", "Ещё фильтры";
     flagged: "Flagged", "С нарушениями";
     clean: "Clean", "Без нарушений";
@@ -131,7 +131,7 @@ phrases! {
     rules: "Rules", "Правила";
     rules_version: "version", "версия";
     rules_inline: "sent with the request", "переданы с запросом";
-    exchange: "Exchange", "Обмен";
+    exchange: "Exchange", "Вызов";
     record_id: "Record", "Запись";
     usage: "Usage", "Объём";
     timings: "Time taken", "Время обработки";
