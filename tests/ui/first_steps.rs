@@ -121,7 +121,7 @@ fn ui_c_three_clicks_lead_from_the_sign_in_link_to_a_blocked_request() {
 }
 
 #[test]
-fn ui_c_what_is_sent_from_the_page_takes_a_key_that_ends_with_it_and_the_demo_model_is_named() {
+fn ui_c_what_is_sent_from_the_page_takes_a_key_that_soon_expires_and_the_demo_model_is_named() {
     let stack = Stack::all().start();
     let (id, mut admin) = (stack.application_id(), administrator(&stack));
     let page = admin.get("/ui/first-steps").text();
@@ -140,7 +140,8 @@ fn ui_c_what_is_sent_from_the_page_takes_a_key_that_ends_with_it_and_the_demo_mo
     let tokens = stack.analysis("/tokens", KEY).json();
     let key = &tokens["tokens"][0];
     assert_eq!(key["name"], "first steps of admin");
-    assert!(key["revoked_at_ms"].is_i64(), "{key}");
+    let life = key["expires_at_ms"].as_i64().unwrap() - key["created_at_ms"].as_i64().unwrap();
+    assert_eq!(life, 300_000, "{key}");
     let nobody = [("application_id", "00000000-0000-4000-8000-000000000000")];
     for path in ["/ui/first-steps/block", "/ui/first-steps/send"] {
         assert_eq!(admin.post(path, &nobody).status(), 404, "{path}");

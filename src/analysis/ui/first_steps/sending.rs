@@ -1,5 +1,5 @@
-//! *Send it from here*: the request of the snippets, sent to the gateway of this process with a key of its own, which is
-//! revoked behind it.
+//! *Send it from here*: the request of the snippets, sent to the gateway of this process with a key of its own, which soon
+//! expires.
 
 use super::blocking;
 use super::snippets::Snippets;
@@ -17,8 +17,9 @@ use monitor_model::{ApplicationId, Secret};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The time for the answer, and the life of the key if nothing comes to revoke it.
+/// The time for the answer.
 const LONGEST: Duration = Duration::from_secs(30);
+/// The life of the key. The record of a call that is not awaited is delivered with it, a while after the answer.
 const KEY_LIVES: Duration = Duration::from_secs(300);
 /// The largest answer that is read, in bytes, and characters of it that are shown.
 const LARGEST: usize = 256 << 10;
@@ -67,10 +68,6 @@ pub(super) async fn send(
     };
     let made = services.admin.create_token(&visit.caller, new).await?;
     let sent = ask(&gateway, application, &made.value).await;
-    services
-        .admin
-        .revoke_token(&visit.caller, made.token.id)
-        .await?;
     Ok(sent.unwrap_or(Sent::Unanswered))
 }
 
