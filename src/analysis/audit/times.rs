@@ -1,5 +1,5 @@
-//! Where the entries of a period stand in the audit log. Entries have numbers in the order in which they are written and
-//! no index by time: a search by halves finds the numbers, so that a page reads the entries of its period alone.
+//! Where the entries of a period stand in the audit log. Entries have numbers in the order in which they are written
+//! and no index by time: a search by halves finds the numbers, so that a page reads the entries of its period alone.
 
 use monitor_store::{AuditEntry, AuditFilter, AuditStore, StoreError};
 

@@ -8,7 +8,7 @@ use super::{budgets, differences, document, fields, sections, summary, trial};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
-use crate::analysis::admin::applications::{Basis, first_rules};
+use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::policy_problems;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
@@ -26,7 +26,7 @@ use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use monitor_model::{AppMode, ApplicationId, Stage};
+use monitor_model::Stage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) async fn blank(
     visit: Visit,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
-    let form = fields::of(&new_application()).with("phrase", visit.view.o().usual_phrase);
+    let form = fields::of(&fields::new_application()).with("phrase", visit.view.o().usual_phrase);
     let edited = Edited::new(&services);
     Ok(editor_page(&visit, edited, &form, html! {}))
 }
@@ -295,23 +295,35 @@ pub(super) fn editor_page(
             }))
             (message)
             (summary::card(&visit.view, form))
-            form.editor #application method="post" action=(visit.kept_at(&address)) data-guard=(t.unsaved) {
-                (token_field(&visit.view))
-                input type="hidden" name="version" value=(form.text("version"));
-                // The button that the Enter key presses is the first one.
-                @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
-                div.columns-editor {
-                (settings(&visit.view, edited, controls))
-                @if may_change { (trial::panel(visit, stored, &address)) }
-                }
-                @if may_change { div.savebar {
-                    button.primary type="submit" { (t.save) }
-                    @if stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
-                } }
-            }
+            (editor_form(visit, edited, controls, &address))
             @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() && !edited.policy_is_in_file { (removal(visit, stored)) } }
         },
     )
+}
+
+fn editor_form(
+    visit: &Visit,
+    edited: Edited<'_>,
+    controls: FormControls<'_>,
+    address: &str,
+) -> Markup {
+    let t = visit.view.t;
+    html! {
+        form.editor #application method="post" action=(visit.kept_at(address)) data-guard=(t.unsaved) {
+            (token_field(&visit.view))
+            input type="hidden" name="version" value=(controls.form.text("version"));
+            // The button that the Enter key presses is the first one.
+            @if controls.may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
+            div.columns-editor {
+            (settings(&visit.view, edited, controls))
+            @if controls.may_change { (trial::panel(visit, edited.stored, address)) }
+            }
+            @if controls.may_change { div.savebar {
+                button.primary type="submit" { (t.save) }
+                @if edited.stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
+            } }
+        }
+    }
 }
 
 /// Links to the pages that belong to an application.
@@ -371,19 +383,5 @@ fn removal(visit: &Visit, stored: &Application) -> Markup {
                 button.danger type="submit" { (t.remove_application) }
             }
         }
-    }
-}
-
-/// A new application: checked as the first one is, and nothing is blocked.
-fn new_application() -> Application {
-    Application {
-        id: ApplicationId::random(),
-        name: String::new(),
-        description: String::new(),
-        created_at_ms: 0,
-        updated_at_ms: 0,
-        version: 0,
-        rules: first_rules(),
-        policy: Some(Ok(monitor_model::Policy::new(AppMode::Async, ""))),
     }
 }

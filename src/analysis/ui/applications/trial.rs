@@ -246,18 +246,24 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                 button.unscripted type="submit" formaction="/ui/applications/regex" formnovalidate { (t.try_it) }
                 div.result #regex-result aria-live="polite" data-live="/ui/applications/regex" data-of="try.regex try.sample" {}
             }
-            @if may_replay {
-                section.card {
-                    h2 { (t.replay) }
-                    p.hint { (t.replay_hint) }
-                    div.stack {
-                        label { (visit.view.a().replay_from) input type="datetime-local" name=(FROM) data-no-guard; }
-                        label { (visit.view.a().replay_to) input type="datetime-local" name=(TO) data-no-guard; }
-                        button type="submit" formaction={ (address) "/replay" } formnovalidate data-into="#replay-result" { (t.replay_now) }
-                    }
-                    div.result #replay-result aria-live="polite" {}
-                }
+            @if may_replay { (replay_card(visit, address)) }
+        }
+    }
+}
+
+/// The replay of stored records, of a period or the latest ones.
+fn replay_card(visit: &Visit, address: &str) -> Markup {
+    let (t, a) = (visit.view.t, visit.view.a());
+    html! {
+        section.card {
+            h2 { (t.replay) }
+            p.hint { (t.replay_hint) }
+            div.stack {
+                label { (a.replay_from) input type="datetime-local" name=(FROM) data-no-guard; }
+                label { (a.replay_to) input type="datetime-local" name=(TO) data-no-guard; }
+                button type="submit" formaction={ (address) "/replay" } formnovalidate data-into="#replay-result" { (t.replay_now) }
             }
+            div.result #replay-result aria-live="polite" {}
         }
     }
 }

@@ -281,39 +281,13 @@ fn key_step(visit: &Visit, id: ApplicationId, key: Option<&Secret>) -> Markup {
 
 fn send_step(view: &View, snippets: &Snippets, is_known: bool) -> Markup {
     let (t, o) = (view.t, view.o());
-    let languages = [
-        ("snippet-curl", "curl", snippets.curl()),
-        (
-            "snippet-powershell",
-            "PowerShell (Windows)",
-            snippets.powershell(),
-        ),
-        ("snippet-python", "Python", snippets.python()),
-        ("snippet-javascript", "JavaScript", snippets.javascript()),
-        (
-            "snippet-agents-sdk",
-            "OpenAI Agents SDK (Python)",
-            snippets.agents_sdk(),
-        ),
-        (
-            "snippet-anthropic",
-            "Anthropic SDK (Python)",
-            snippets.anthropic(),
-        ),
-        (
-            "snippet-codex",
-            "Codex (~/.codex/config.toml)",
-            snippets.codex(),
-        ),
-        ("snippet-claude-code", "Claude Code", snippets.claude_code()),
-    ];
     html! {
         p.hint { (o.step_send_hint) }
         p { (o.gateway_address) ": " code { (snippets.gateway) } }
         @if !is_known { (notice(Tone::Bad, o.address_guessed)) }
         p.hint { @if snippets.is_demo { (o.demo_hint) } @else { (o.model_key_hint) } }
         // Of details with one name, a browser opens one at a time.
-        @for (id, name, text) in languages {
+        @for (id, name, text) in snippets.all() {
             details.snippet name="snippets" open[id == "snippet-curl"] {
                 summary { (name) }
                 button.quiet type="button" data-copy={ "#" (id) } aria-label={ (t.copy) " " (name) } { (t.copy) }

@@ -1,5 +1,5 @@
-//! *Send it from here*: the request of the snippets, sent to the gateway of this process with a key of its own, which soon
-//! expires.
+//! *Send it from here*: the request of the snippets, sent to the gateway of this process with a key of its own, which
+//! soon expires.
 
 use super::blocking;
 use super::snippets::Snippets;

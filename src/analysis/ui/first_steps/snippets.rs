@@ -17,6 +17,36 @@ pub(super) struct Snippets {
 const MESSAGE: &str = "My card is 4111 1111 1111 1111";
 
 impl Snippets {
+    /// Every snippet: the identifier of its element, its name and its text.
+    pub(super) fn all(&self) -> [(&'static str, &'static str, String); 8] {
+        [
+            ("snippet-curl", "curl", self.curl()),
+            (
+                "snippet-powershell",
+                "PowerShell (Windows)",
+                self.powershell(),
+            ),
+            ("snippet-python", "Python", self.python()),
+            ("snippet-javascript", "JavaScript", self.javascript()),
+            (
+                "snippet-agents-sdk",
+                "OpenAI Agents SDK (Python)",
+                self.agents_sdk(),
+            ),
+            (
+                "snippet-anthropic",
+                "Anthropic SDK (Python)",
+                self.anthropic(),
+            ),
+            (
+                "snippet-codex",
+                "Codex (~/.codex/config.toml)",
+                self.codex(),
+            ),
+            ("snippet-claude-code", "Claude Code", self.claude_code()),
+        ]
+    }
+
     fn model_key(&self) -> &'static str {
         match self.is_demo {
             true => "any",
@@ -32,7 +62,7 @@ impl Snippets {
     }
 
     /// For a Unix shell.
-    pub(super) fn curl(&self) -> String {
+    fn curl(&self) -> String {
         let Self {
             gateway,
             key,
@@ -53,7 +83,7 @@ impl Snippets {
     }
 
     /// For PowerShell, whose `curl` is another program.
-    pub(super) fn powershell(&self) -> String {
+    fn powershell(&self) -> String {
         let Self {
             gateway,
             key,
@@ -74,7 +104,7 @@ impl Snippets {
     }
 
     /// For Python with the package `openai`.
-    pub(super) fn python(&self) -> String {
+    fn python(&self) -> String {
         let Self {
             gateway,
             key,
@@ -93,7 +123,7 @@ impl Snippets {
     }
 
     /// For JavaScript with the package `openai`.
-    pub(super) fn javascript(&self) -> String {
+    fn javascript(&self) -> String {
         let Self {
             gateway,
             key,
@@ -112,7 +142,7 @@ impl Snippets {
     }
 
     /// For Python with the package `openai-agents`, which speaks the Responses API.
-    pub(super) fn agents_sdk(&self) -> String {
+    fn agents_sdk(&self) -> String {
         let Self {
             gateway,
             key,
@@ -135,7 +165,7 @@ impl Snippets {
     }
 
     /// For Python with the package `anthropic`, which speaks the Messages API. Its base URL has no `/v1`.
-    pub(super) fn anthropic(&self) -> String {
+    fn anthropic(&self) -> String {
         let Self {
             gateway,
             key,
@@ -155,7 +185,7 @@ impl Snippets {
     }
 
     /// For the configuration of Codex, which reads headers from the environment.
-    pub(super) fn codex(&self) -> String {
+    fn codex(&self) -> String {
         let Self {
             gateway,
             key,
@@ -171,7 +201,7 @@ impl Snippets {
     }
 
     /// For the environment of Claude Code.
-    pub(super) fn claude_code(&self) -> String {
+    fn claude_code(&self) -> String {
         let Self {
             gateway,
             key,

@@ -1,4 +1,5 @@
-//! The forms of a phrase for a number: two in English (1; all others), three in Russian (1, 21; 2 to 4, 22; the others).
+//! The forms of a phrase for a number: two in English (1; all others), three in Russian (1, 21; 2 to 4, 22; all
+//! others).
 
 /// A phrase for so many: the form that fits, of those that `|` divides, with the number in place of its first `{}`.
 pub(crate) fn counted(forms: &str, count: u64) -> String {

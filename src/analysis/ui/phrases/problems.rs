@@ -41,6 +41,7 @@ static TABLE: &[(&str, &str)] = &[
     // Any field
     ("missing", "не задано"),
     ("is empty", "пусто"),
+    ("must not be empty", "не должно быть пустым"),
     ("must be a string", "нужна строка"),
     ("must be text", "нужен текст"),
     ("must be true or false", "нужно true или false"),
