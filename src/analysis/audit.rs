@@ -5,6 +5,8 @@
 //! complete. What is read has its entry before its first byte is sent; an export, another one with its count. Refused
 //! sign-ins are written by `people::refused_sign_ins`.
 
+mod times;
+
 use crate::analysis::access::Access;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::read_turns::ReadTurns;
@@ -247,7 +249,10 @@ impl AuditLog {
         let limit = filter.limit;
         filter.limit = limit.saturating_add(1);
         let store = self.store.clone();
-        let read = async move { store.audit(&filter).await };
+        let read = async move {
+            let filter = times::narrowed(&*store, filter).await?;
+            store.audit(&filter).await
+        };
         let mut entries = reads.read(caller, read).await?;
         let is_last = entries.len() <= limit as usize;
         entries.truncate(limit as usize);

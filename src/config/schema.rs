@@ -148,6 +148,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
         exports: exports::read(r, prefix, blobs.as_ref()),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
         public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
+        hsts: r.switch(&key("ui.hsts")).unwrap_or(true),
     }
 }
 

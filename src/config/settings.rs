@@ -140,6 +140,8 @@ pub struct AnalysisSettings {
     pub gateway_url: Option<BaseUrl>,
     /// The web UI as browsers reach it, such as `https://monitor.example`; None: as the browser says.
     pub public_url: Option<String>,
+    /// Whether pages of the web UI that come over TLS tell browsers to use TLS only (HSTS).
+    pub hsts: bool,
 }
 
 impl Settings {

@@ -27,7 +27,6 @@ pub use labels::{
 pub use metrics::{
     AlertMetrics, AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics,
     OutputMetrics, PoolUse, RemoteMetrics, SiemMetrics, SpoolMetrics, StoreMetrics, StreamMetrics,
-    TokenMetrics,
-    TurnMetrics, UpstreamMetrics, UpstreamName,
+    TokenMetrics, TurnMetrics, UpstreamMetrics, UpstreamName,
 };
 pub use throttle::Throttle;

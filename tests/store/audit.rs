@@ -48,6 +48,30 @@ pub(crate) async fn lines_come_back_newest_first(bed: &Bed) {
     assert_eq!(back, added);
 }
 
+pub(crate) async fn times_and_numbers_narrow_them(bed: &Bed) {
+    for number in 0..9 {
+        bed.store.add_audit(entry(number, None)).await.unwrap();
+    }
+    let every = all(bed, AuditFilter::default()).await;
+    let (from_ms, to_ms) = (MORNING_MS - 6, MORNING_MS - 2);
+    let within = AuditFilter {
+        from_ms: Some(from_ms),
+        to_ms: Some(to_ms),
+        ..AuditFilter::default()
+    };
+    let mut expected = every.clone();
+    expected.retain(|entry| (from_ms..to_ms).contains(&entry.at_ms));
+    assert_eq!(expected.len(), 4, "the end is left out");
+    assert_eq!(all(bed, within.clone()).await, expected);
+    let first = expected.last().unwrap().seq;
+    let later = AuditFilter {
+        after: Some(first),
+        ..within
+    };
+    expected.pop();
+    assert_eq!(all(bed, later).await, expected);
+}
+
 pub(crate) async fn an_application_and_an_action_narrow_them(bed: &Bed) {
     for number in 0..8 {
         // It may be about one that is gone.

@@ -96,6 +96,7 @@ macro_rules! store_contract {
             traffic: gateways_come_with_their_latest_record_first
             audit: lines_come_back_newest_first
             audit: an_application_and_an_action_narrow_them
+            audit: times_and_numbers_narrow_them
             audited: a_change_is_kept_with_its_line_and_not_without_it
             audited: a_change_that_is_none_leaves_no_line
             audited: the_line_of_an_erasure_names_the_tombstone_in_force

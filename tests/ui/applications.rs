@@ -347,7 +347,7 @@ fn a_draft_is_replayed_over_stored_records_before_it_is_saved() {
     browser.click("button[data-into='#replay-result']");
     browser.wait_for("document.querySelector('#replay-result .changes li') !== null");
     let result = browser.text("#replay-result");
-    assert!(result.contains("dataclean.flagged"), "{result}");
+    assert!(result.contains("ORDER is newly found"), "{result}");
     assert_eq!(stored(&stack, &id)["version"], 1, "nothing is saved");
 }
 

@@ -137,6 +137,66 @@ fn a_check_that_is_switched_off_is_said_in_words_in_versions_and_audit_log() {
 }
 
 #[test]
+fn ui_d_the_log_is_narrowed_by_application_and_time_and_saved_as_csv() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = keeping(&stack, "orders");
+    patch(
+        &stack,
+        &format!("/applications/{id}"),
+        &json!({"version": 1, "name": "=orders"}),
+    );
+    let of_orders = admin.get("/ui/audit?application_id=%3Dorders").text();
+    assert_eq!(lines(&of_orders), 2, "{of_orders}");
+    assert!(
+        of_orders.contains("<span title=\"application.change\">changed an application</span>"),
+        "{of_orders}"
+    );
+    assert!(
+        of_orders.contains("title=\"version_to\">to version: "),
+        "{of_orders}"
+    );
+    for (query, expected) in [
+        ("from=2001-01-01T00:00", 2),
+        ("from=2001-01-01T00:00&to=2001-01-02T00:00", 0),
+        ("from=2101-01-01T00:00", 0),
+        ("to=2101-01-01T00:00&action=application.create", 1),
+    ] {
+        let path = format!("/ui/audit?application_id={id}&{query}");
+        let page = admin.get(&path).text();
+        assert_eq!(lines(&page), expected, "{query}: {page}");
+    }
+    for wrong in [
+        "from=soon",
+        "from=2002-01-01T00:00&to=2001-01-01T00:00",
+        "application_id=nobody%27s",
+    ] {
+        assert_eq!(admin.get(&format!("/ui/audit?{wrong}")).status(), 422);
+    }
+    let link = format!("/ui/audit/export?application_id={id}&amp;from=2001-01-01T00%3A00");
+    let page = admin.get(&format!(
+        "/ui/audit?application_id={id}&from=2001-01-01T00:00"
+    ));
+    assert!(page.text().contains(&link), "{}", page.text());
+    let file = admin.get(&link.replace("&amp;", "&"));
+    assert_eq!(file.status(), 200);
+    assert_eq!(
+        file.head.header("content-disposition"),
+        Some("attachment; filename=\"audit.csv\"")
+    );
+    let text = file.text();
+    let rows: Vec<&str> = text.trim_end().split("\r\n").collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows[0].starts_with("seq,at,actor,"), "{text}");
+    assert!(
+        rows[1].contains(",application.change,"),
+        "newest first: {text}"
+    );
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    assert_eq!(analyst.get("/ui/audit/export").status(), 403);
+}
+
+#[test]
 #[ignore = "needs Chromium"]
 fn pages_hold_their_place_and_a_change_leads_to_its_differences() {
     let stack = Stack::all().start();

@@ -1,16 +1,20 @@
 //! The first steps: a key, the snippets with it, and the first record coming in while the page is open.
 
-use crate::world::{administrator, administrators_browser};
+use crate::accounts::colleague;
+use crate::browser::Browser;
+use crate::world::{PASSWORD, administrator, administrators_browser, console_link};
 use std::path::Path;
 use std::process::Command;
+use support::KEY;
 use support::eventually;
 use support::request::Request;
 use support::snippets::{claude_code, of_agent};
 use support::stack::Stack;
 
 /// The snippets of the page, and whether the base URL in them has `/v1`.
-const SNIPPETS: [(&str, bool); 7] = [
+const SNIPPETS: [(&str, bool); 8] = [
     ("snippet-curl", true),
+    ("snippet-powershell", true),
     ("snippet-python", true),
     ("snippet-javascript", true),
     ("snippet-agents-sdk", true),
@@ -45,7 +49,7 @@ fn a_newcomer_makes_a_key_copies_a_snippet_and_sees_the_record_arrive() {
     let mut browser = administrators_browser(&stack);
     browser.open("/ui/first-steps");
     assert!(browser.text("#snippet-curl").contains("YOUR_ACCESS_KEY"));
-    browser.click(".steps form button");
+    browser.click("form[action='/ui/first-steps'] button.primary");
     browser.wait_for("document.querySelector('#made-key') !== null");
     browser.wait_for("document.readyState === 'complete'");
     let key = browser.text("#made-key");
@@ -80,6 +84,74 @@ fn a_newcomer_makes_a_key_copies_a_snippet_and_sees_the_record_arrive() {
         "shown once"
     );
     assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn ui_c_three_clicks_lead_from_the_sign_in_link_to_a_blocked_request() {
+    let stack = Stack::all().start();
+    let mut browser = Browser::start(stack.analysis_addr);
+    browser.open(&console_link(&stack));
+    browser.fill("input[name=password]", PASSWORD);
+    browser.fill("input[name=again]", PASSWORD);
+    let clicks = [
+        ("button.primary", "location.pathname === '/ui/first-steps'"),
+        (
+            "form[action='/ui/first-steps/block'] button",
+            "document.querySelector('.steps > li:first-child').classList.contains('done')",
+        ),
+        (
+            "form[action='/ui/first-steps/send'] button",
+            "document.querySelector('#sent-answer') !== null",
+        ),
+    ];
+    for (button, then) in clicks {
+        browser.click(button);
+        browser.wait_for_page(then);
+    }
+    let answer = browser.text("#sent-answer");
+    assert!(answer.contains("must not be sent"), "{answer}");
+    browser.wait_for("document.querySelectorAll('#records tbody tr').length >= 1");
+    let row = browser.text("#records tbody");
+    assert!(row.contains("BANK_CARD_NUMBER"), "{row}");
+    assert!(row.contains("blocked"), "{row}");
+    let blocks = "document.querySelector(\"form[action='/ui/first-steps/block']\") === null";
+    assert_eq!(browser.value(blocks), true, "it is done");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn ui_c_what_is_sent_from_the_page_takes_a_key_that_soon_expires_and_the_demo_model_is_named() {
+    let stack = Stack::all().start();
+    let (id, mut admin) = (stack.application_id(), administrator(&stack));
+    let page = admin.get("/ui/first-steps").text();
+    assert!(page.contains("No real model is attached"), "{page}");
+    let named = [("application_id", id.as_str())];
+    let blocked = admin.post("/ui/first-steps/block", &named);
+    assert_eq!(blocked.status(), 303, "{}", blocked.text());
+    let sent = admin.post("/ui/first-steps/send", &named);
+    assert_eq!(sent.status(), 200, "{}", sent.text());
+    let page = sent.text();
+    assert!(
+        page.contains("The gateway answered with status 200:"),
+        "{page}"
+    );
+    assert!(page.contains("must not be sent"), "{page}");
+    let tokens = stack.analysis("/tokens", KEY).json();
+    let key = &tokens["tokens"][0];
+    assert_eq!(key["name"], "first steps of admin");
+    let life = key["expires_at_ms"].as_i64().unwrap() - key["created_at_ms"].as_i64().unwrap();
+    assert_eq!(life, 300_000, "{key}");
+    let nobody = [("application_id", "00000000-0000-4000-8000-000000000000")];
+    for path in ["/ui/first-steps/block", "/ui/first-steps/send"] {
+        assert_eq!(admin.post(path, &nobody).status(), 404, "{path}");
+    }
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let page = analyst.get("/ui/first-steps").text();
+    assert!(!page.contains("/ui/first-steps/send"), "{page}");
+    for path in ["/ui/first-steps/block", "/ui/first-steps/send"] {
+        assert_eq!(analyst.post(path, &named).status(), 403, "{path}");
+    }
 }
 
 #[test]

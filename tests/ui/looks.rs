@@ -71,6 +71,7 @@ fn every_page_is_whole_and_accessible() {
     for (path, name) in [
         ("/ui/applications".to_owned(), "applications"),
         ("/ui/applications/new".to_owned(), "application-new"),
+        ("/ui/erasure".to_owned(), "erasure"),
         (format!("/ui/applications/{id}/versions"), "versions"),
         ("/ui/users".to_owned(), "users"),
         ("/ui/alerts".to_owned(), "alerts"),

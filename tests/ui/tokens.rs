@@ -172,6 +172,48 @@ fn developers_give_what_they_have_analysts_nothing_and_tenants_their_own() {
 }
 
 #[test]
+fn ui_d_a_token_is_rotated_and_its_new_value_is_shown_once() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    admin.get("/ui/tokens");
+    let fields = [
+        ("name", "gateway 1"),
+        ("scopes", "ingest"),
+        ("expires", "90"),
+    ];
+    let value = regex::Regex::new("mon_[A-Za-z0-9_-]{20,}").unwrap();
+    let shown = |page: &str| value.find(page).unwrap().as_str().to_owned();
+    let old = shown(&admin.post("/ui/tokens", &fields).text());
+    let token = named(&stack, "gateway 1");
+    let path = format!("/ui/tokens/{}/rotate", token["id"].as_str().unwrap());
+    let list = admin.get("/ui/tokens").text();
+    assert!(list.contains(&format!("href=\"{path}\"")), "{list}");
+    assert!(admin.get(&path).text().contains("gateway 1"));
+    let rotated = admin.post(&path, &[("grace", "0")]);
+    assert_eq!(rotated.status(), 200, "{}", rotated.text());
+    let new = shown(&rotated.text());
+    let body = json!({"application_id": stack.application_id(), "message": "hello"});
+    assert_eq!(keep_with(&stack, &new, &body), 200);
+    assert_eq!(keep_with(&stack, &old, &body), 401);
+    assert!(!admin.get("/ui/tokens").text().contains(&new), "shown once");
+    let again = admin.post(&path, &[("grace", "0")]);
+    assert_eq!(again.status(), 409);
+    assert!(again.text().contains("expired or revoked"));
+    assert_eq!(admin.post(&path, &[("grace", "7")]).status(), 404);
+    let log = stack.analysis("/audit", KEY).text();
+    assert!(log.contains("token.rotate") && !log.contains(&new));
+    let first = named(&stack, "first")["id"].as_str().unwrap().to_owned();
+    let theirs = format!("/ui/tokens/{first}/rotate");
+    let mut developer = colleague(&stack, &mut admin, ("dev", "developer"), "");
+    let list = developer.get("/ui/tokens").text();
+    assert!(!list.contains(&theirs), "it reads records: {list}");
+    let refused = developer.post(&theirs, &[("grace", "0")]);
+    assert_eq!(refused.status(), 403);
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    assert_eq!(analyst.get(&path).status(), 403);
+}
+
+#[test]
 fn whoever_revokes_a_token_stays_where_it_was_listed() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);

@@ -35,6 +35,29 @@ fn secure(identity: &Identity) -> (Stack, SocketAddr) {
 }
 
 #[test]
+fn ui_g9_over_tls_and_there_alone_browsers_are_told_to_stay_with_tls() {
+    const STRICT: &str = "strict-transport-security";
+    let identity = Identity::new();
+    let (stack, address) = secure(&identity);
+    let page = Visitor::over_tls(address, identity).get("/ui/sign-in");
+    assert_eq!(page.head.header(STRICT), Some("max-age=31536000"));
+    let clear = Visitor::new(stack.analysis_addr).get("/ui/sign-in");
+    assert_eq!(clear.head.header(STRICT), None);
+    let public = "public_url: \"https://monitor.example\"";
+    for (yaml, expected) in [
+        (format!("  ui: {{{public}}}"), Some("max-age=31536000")),
+        (format!("  ui: {{{public}, hsts: false}}"), None),
+    ] {
+        let stack = Stack::all().yaml(&yaml).start();
+        let mut visitor = Visitor::new(stack.analysis_addr);
+        for path in ["/ui/sign-in", "/ui/records", "/ui/none"] {
+            let page = visitor.get(path);
+            assert_eq!(page.head.header(STRICT), expected, "{yaml} {path}");
+        }
+    }
+}
+
+#[test]
 fn over_tls_the_cookie_is_bound_to_the_host() {
     let identity = Identity::new();
     let (stack, address) = secure(&identity);

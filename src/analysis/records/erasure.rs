@@ -17,11 +17,11 @@ use uuid::Uuid;
 /// What was erased.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Receipt {
-    records: u64,
+    pub(crate) records: u64,
     /// Links from records to files; a file is removed with its last link.
-    attachments: u64,
+    pub(crate) attachments: u64,
     /// The tombstone that refuses later records; the same if the call is repeated.
-    tombstone_id: Uuid,
+    pub(crate) tombstone_id: Uuid,
     /// Milliseconds since 1970.
     at_ms: i64,
 }

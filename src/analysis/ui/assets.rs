@@ -19,6 +19,7 @@ const FILES: [(&str, &str, &str); 3] = [
         concat!(
             include_str!("assets/app.css"),
             include_str!("assets/dialogs.css"),
+            include_str!("assets/admin.css"),
             include_str!("assets/narrow.css")
         ),
     ),

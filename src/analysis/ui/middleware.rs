@@ -5,6 +5,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::paths;
 use crate::analysis::ui::records::SIGNED_OUT_EVENT;
+use crate::analysis::ui::request::connection::StrictTransport;
 use crate::analysis::ui::request::view::View;
 use axum::extract::Request;
 use axum::http::request::Parts;
@@ -16,14 +17,29 @@ use axum::response::{IntoResponse, Redirect, Response};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// One year, for this host alone: the hosts below it may be somebody else's.
+const STRICT_TRANSPORT: &str = "max-age=31536000";
+
 pub(crate) async fn frame(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let view = View::read(&parts);
+    let strict = parts.extensions.get::<StrictTransport>();
+    let is_strict = view.peer.is_tls && strict.is_some_and(|strict| strict.0);
+    let mut response = answer(view, Request::from_parts(parts, body), next).await;
+    set_security_headers(response.headers_mut());
+    if is_strict {
+        let value = HeaderValue::from_static(STRICT_TRANSPORT);
+        let headers = response.headers_mut();
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
+    }
+    response
+}
+
+/// The answer to a request, a [`Failure`] as its own page.
+async fn answer(view: View, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
     if comes_from_elsewhere(&parts, &view) {
-        let mut redirect =
-            layout::redirect_page(&view, view.t.one_moment, &view.here).into_response();
-        set_security_headers(redirect.headers_mut());
-        return redirect;
+        return layout::redirect_page(&view, view.t.one_moment, &view.here).into_response();
     }
     let wants_fragment = parts.headers.contains_key("x-fragment");
     let is_get = parts.method == Method::GET;
@@ -53,7 +69,6 @@ pub(crate) async fn frame(request: Request, next: Next) -> Response {
         };
         response.headers_mut().extend(head.headers);
     }
-    set_security_headers(response.headers_mut());
     response
 }
 

@@ -14,6 +14,7 @@ mod applications;
 mod assets;
 mod audit;
 mod costs;
+mod erasure;
 mod failure;
 mod findings;
 mod first_steps;
@@ -42,7 +43,7 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use failure::Failure;
 use request::Visit;
-use request::connection::PublicUrl;
+use request::connection::{PublicUrl, StrictTransport};
 use state::Ui;
 use std::sync::Arc;
 
@@ -50,11 +51,13 @@ use std::sync::Arc;
 pub(super) fn router(services: Arc<Services>) -> Router {
     let public = services.settings.public_url.as_deref();
     let public = PublicUrl(public.map(Arc::from));
+    let strict = StrictTransport(services.settings.hsts);
     let pages = Router::new()
         .route("/", get(home))
         .route("/preferences", post(preferences::keep))
         .route("/status", get(status::page))
         .route("/audit", get(audit::page))
+        .route("/audit/export", get(audit::export))
         .route(application_field::PATH, get(application_field::suggestions))
         .merge(session::routes())
         .merge(accounts::routes())
@@ -65,12 +68,14 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .merge(overview::routes())
         .merge(costs::routes())
         .merge(people::routes())
+        .merge(erasure::routes())
         .merge(first_steps::routes())
         .merge(tokens::routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(middleware::frame))
         .layer(Extension(public))
+        .layer(Extension(strict))
         .with_state(Ui::new(services));
     Router::new()
         .route("/", get(async || Redirect::to("/ui")))

@@ -50,8 +50,14 @@ pub struct AuditFilter {
     pub actor: Option<String>,
     /// Only this action.
     pub action: Option<String>,
+    /// Only entries of this time or later, milliseconds since 1970.
+    pub from_ms: Option<i64>,
+    /// Only entries before this time, milliseconds since 1970.
+    pub to_ms: Option<i64>,
     /// Only entries before this [`AuditEntry::seq`].
     pub before: Option<i64>,
+    /// Only entries after this [`AuditEntry::seq`].
+    pub after: Option<i64>,
     /// Entries per page, from 1.
     pub limit: u32,
 }

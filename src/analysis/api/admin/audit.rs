@@ -98,6 +98,7 @@ fn filter(mut query: Query) -> Result<AuditFilter, ApiError> {
         action: action.map(|action| action.as_str().to_owned()),
         before: query.typed("before", "must be an integer", |text| text.parse().ok())?,
         limit: query.limit()?,
+        ..AuditFilter::default()
     };
     query.finish()?;
     Ok(filter)

@@ -6,7 +6,7 @@ pub(crate) mod budgets;
 pub(super) mod by_value;
 pub(super) mod chain;
 pub(crate) mod costs;
-mod csv;
+pub(crate) mod csv;
 pub(super) mod erasure;
 pub(crate) mod evaluation;
 pub(super) mod exchanges;

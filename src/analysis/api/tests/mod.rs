@@ -79,6 +79,7 @@ fn settings() -> AnalysisSettings {
         exports: Vec::new(),
         gateway_url: None,
         public_url: None,
+        hsts: true,
         oidc: None,
     }
 }

@@ -13,7 +13,7 @@ use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
 
 pub(super) fn section(visit: &Visit, channels: &[KnownChannel]) -> Markup {
-    let (t, a) = (visit.view.t, visit.view.a());
+    let (t, a) = (visit.view.t, visit.view.alerts());
     let table = Table {
         name: a.channels,
         look: "",
@@ -39,7 +39,7 @@ pub(super) fn section(visit: &Visit, channels: &[KnownChannel]) -> Markup {
 }
 
 fn row_actions(visit: &Visit, known: &KnownChannel) -> Markup {
-    let (t, a) = (visit.view.t, visit.view.a());
+    let (t, a) = (visit.view.t, visit.view.alerts());
     let (id, name) = (known.id.to_string(), &known.channel.name);
     html! {
         form.inline method="post" action={ (PAGE) "/channels/" (id) "/test" } {
@@ -71,7 +71,7 @@ pub(super) fn read(form: &Form) -> Result<ChannelEdit, FieldProblem> {
 
 /// The form of the channel that is changed, or of a new one. What was typed as address and secret is typed again.
 pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) -> Markup {
-    let (t, a) = (visit.view.t, visit.view.a());
+    let (t, a) = (visit.view.t, visit.view.alerts());
     let mut channels = channels.iter();
     let known = channels.find(|known| Some(known.id) == filled.channel_id);
     let is_open = filled.channel.is_some() || known.is_some();

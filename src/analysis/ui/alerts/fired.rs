@@ -55,7 +55,7 @@ impl Fired {
     }
 
     pub(super) fn markup(&self, visit: &Visit) -> Markup {
-        let (t, a) = (visit.view.t, visit.view.a());
+        let (t, a) = (visit.view.t, visit.view.alerts());
         let table = Table {
             name: a.alerts,
             look: "",
@@ -87,7 +87,7 @@ impl Fired {
 }
 
 fn cells(visit: &Visit, alert: &Alert, told: &[AlertDelivery]) -> [Markup; 6] {
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     let facts = Facts::stored(&alert.facts);
     let names = [&facts.application, &facts.user, &facts.r#type];
     let gateway = facts.gateway.map(|id| id.to_string());
@@ -143,7 +143,7 @@ fn state(a: &AlertPhrases, alert: &Alert) -> Markup {
 }
 
 fn deliveries(visit: &Visit, told: &[AlertDelivery]) -> Markup {
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     html! {
         @if told.is_empty() { span.dim { (a.nobody_told) } }
         @for one in told { div.small {
@@ -166,7 +166,7 @@ fn deliveries(visit: &Visit, told: &[AlertDelivery]) -> Markup {
 }
 
 fn actions(visit: &Visit, alert: &Alert, rule: &str) -> Markup {
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     let is_muted = alert.muted_until_ms.is_some_and(|until| now_ms() < until);
     let (label, until) = match is_muted {
         true => (a.unmute, "now"),

@@ -97,7 +97,7 @@ async fn content(
         .application_names(&visit.caller, applications)
         .await?;
     let fired = fired::Fired::read(ui, visit, filled.before).await?;
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     let content = html! {
         (head(a.alerts, html! { p.dim { (a.alerts_hint) } }, html! {}))
         (message)
@@ -216,7 +216,7 @@ async fn test_channel(
     let channels = ui.services.alerts.channels(&visit.caller).await?;
     let name = channels.into_iter().find(|known| known.id == id);
     let name = name.map(|known| known.channel.name).unwrap_or_default();
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     let message = match sent {
         Ok(()) => notice(Tone::Good, &format!("{} {name}", a.test_sent)),
         Err(reason) => notice(

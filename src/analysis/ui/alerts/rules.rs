@@ -21,7 +21,7 @@ pub(super) fn section(
     channels: &[KnownChannel],
     names: &Names,
 ) -> Markup {
-    let (t, a) = (visit.view.t, visit.view.a());
+    let (t, a) = (visit.view.t, visit.view.alerts());
     let table = Table {
         name: a.rules,
         look: "",
@@ -55,7 +55,7 @@ pub(super) fn section(
 }
 
 fn row_actions(visit: &Visit, known: &KnownRule) -> Markup {
-    let (t, a) = (visit.view.t, visit.view.a());
+    let (t, a) = (visit.view.t, visit.view.alerts());
     let id = known.id.to_string();
     html! {
         a.button.quiet href={ (address(PAGE, &[("rule", &id)])) "#rule" } { (a.edit) span.hidden { " " (known.rule.name) } }
@@ -149,7 +149,7 @@ pub(super) fn form(
     channels: &[KnownChannel],
     filled: &Filled,
 ) -> Markup {
-    let a = visit.view.a();
+    let a = visit.view.alerts();
     let known = rules.iter().find(|known| Some(known.id) == filled.rule_id);
     let stored = fields(&known.map_or_else(usual, |known| known.rule.clone()));
     let form = filled.rule.as_ref().unwrap_or(&stored);
@@ -183,7 +183,7 @@ fn usual() -> Rule {
 }
 
 fn what(visit: &Visit, form: &Form) -> Markup {
-    let (t, a, r) = (visit.view.t, visit.view.a(), visit.view.r());
+    let (t, a, r) = (visit.view.t, visit.view.alerts(), visit.view.r());
     let verdicts = RuleKind::Count.verdicts().iter();
     html! {
         div.row {

@@ -3,6 +3,7 @@
 
 use super::controls::FormControls;
 use super::fields::prefix;
+use super::presets;
 use crate::analysis::ui::phrases::UnitPhrases;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
@@ -16,6 +17,7 @@ pub(super) fn all(view: &View, controls: FormControls<'_>, stage: Stage) -> Mark
     html! {
         p.hint { (g.hint) }
         p.hint { (g.source) }
+        (presets::buttons(view, controls, stage))
         ul.categories { @for category in Category::of(stage) { (category_row(view, controls, stage, category)) } }
     }
 }

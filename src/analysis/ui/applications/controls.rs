@@ -9,6 +9,8 @@ use maud::{Markup, html};
 pub(super) struct FormControls<'f> {
     pub(super) form: &'f Form,
     pub(super) may_change: bool,
+    /// Where the form is sent to be filled by a preset.
+    pub(super) preset_at: &'f str,
 }
 
 impl FormControls<'_> {

@@ -4,11 +4,11 @@
 use super::controls::FormControls;
 use super::current::{CurrentApplication, Editable};
 use super::problems::refusal;
-use super::{budgets, differences, document, fields, sections, trial};
+use super::{budgets, differences, document, fields, sections, summary, trial};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
-use crate::analysis::admin::applications::{Basis, first_rules};
+use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::policy_problems;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
@@ -26,7 +26,7 @@ use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use monitor_model::{AppMode, ApplicationId, Stage};
+use monitor_model::Stage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) async fn blank(
     visit: Visit,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
-    let form = fields::of(&new_application());
+    let form = fields::of(&fields::new_application()).with("phrase", visit.view.o().usual_phrase);
     let edited = Edited::new(&services);
     Ok(editor_page(&visit, edited, &form, html! {}))
 }
@@ -73,13 +73,23 @@ pub(super) async fn page(
     let t = visit.view.t;
     let message = match (&stored.policy, query.saved) {
         (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
-        (_, Some(_)) => notice(Tone::Good, t.saved_live),
+        (_, Some(_)) => saved(&current),
         _ => html! {},
     };
     let form = fields::of(stored);
     let used = budgets::spent::card(&current).await;
     let above = html! { (message) (used) };
     editor_page(visit, Edited::of(&current), &form, above)
+}
+
+fn saved(current: &CurrentApplication) -> Markup {
+    let view = &current.visit.view;
+    html! {
+        div.notice.good role="status" {
+            (view.t.saved_live) " "
+            a href={ "/ui/first-steps?application_id=" (current.stored.id) } { (view.a().next_send) }
+        }
+    }
 }
 
 /// The form again that was sent after its session had ended. Nothing of it is saved until it is sent again.
@@ -97,7 +107,9 @@ pub(super) async fn kept(
     };
     let form = Form::from_pairs(sent.fields);
     let message = notice(Tone::Bad, t.form_is_back);
-    let Some(id) = sent.path.strip_prefix("/ui/applications/") else {
+    let id = sent.path.strip_prefix("/ui/applications/");
+    let id = id.map(|id| id.trim_end_matches("preset").trim_end_matches('/'));
+    let Some(id) = id.filter(|id| !id.is_empty()) else {
         return Ok(editor_page(&visit, Edited::new(&ui.services), &form, message).into_response());
     };
     let current = CurrentApplication::find(visit, id, &ui).await?;
@@ -235,7 +247,7 @@ async fn conflict(
 
 /// The application that an editor is for.
 #[derive(Clone, Copy)]
-struct Edited<'a> {
+pub(super) struct Edited<'a> {
     /// None for a new one.
     stored: Option<&'a Application>,
     /// The configuration file has its policy, which cannot be changed here.
@@ -245,7 +257,7 @@ struct Edited<'a> {
 }
 
 impl<'a> Edited<'a> {
-    fn new(services: &Services) -> Self {
+    pub(super) fn new(services: &Services) -> Self {
         Self {
             stored: None,
             policy_is_in_file: false,
@@ -253,7 +265,7 @@ impl<'a> Edited<'a> {
         }
     }
 
-    fn of(current: &'a CurrentApplication) -> Self {
+    pub(super) fn of(current: &'a CurrentApplication) -> Self {
         let stored = &current.stored;
         Self {
             stored: Some(stored),
@@ -263,15 +275,25 @@ impl<'a> Edited<'a> {
     }
 }
 
-fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) -> Html<String> {
+/// The page of an application with this form.
+pub(super) fn editor_page(
+    visit: &Visit,
+    edited: Edited<'_>,
+    form: &Form,
+    message: Markup,
+) -> Html<String> {
     let stored = edited.stored;
     let t = visit.view.t;
     let title = stored.map_or(t.new_application, |stored| stored.name.as_str());
     let may_change = visit.may(Scope::Admin);
-    let controls = FormControls { form, may_change };
     let address = stored.map_or("/ui/applications".to_owned(), |stored| {
         format!("/ui/applications/{}", stored.id)
     });
+    let controls = FormControls {
+        form,
+        may_change,
+        preset_at: &visit.kept_at(&format!("{address}/preset")),
+    };
     layout::page(
         visit,
         Section::Applications,
@@ -281,23 +303,36 @@ fn editor_page(visit: &Visit, edited: Edited<'_>, form: &Form, message: Markup) 
                 @if let Some(stored) = stored { (links(visit, stored)) }
             }))
             (message)
-            form.editor #application method="post" action=(visit.kept_at(&address)) data-guard=(t.unsaved) {
-                (token_field(&visit.view))
-                input type="hidden" name="version" value=(form.text("version"));
-                // The button that the Enter key presses is the first one.
-                @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
-                div.columns-editor {
-                (settings(&visit.view, edited, controls))
-                @if may_change { (trial::panel(visit, stored, &address)) }
-                }
-                @if may_change { div.savebar {
-                    button.primary type="submit" { (t.save) }
-                    @if stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
-                } }
-            }
+            (summary::card(&visit.view, form))
+            (editor_form(visit, edited, controls, &address))
             @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() && !edited.policy_is_in_file { (removal(visit, stored)) } }
         },
     )
+}
+
+fn editor_form(
+    visit: &Visit,
+    edited: Edited<'_>,
+    controls: FormControls<'_>,
+    address: &str,
+) -> Markup {
+    let t = visit.view.t;
+    html! {
+        form.editor #application method="post" action=(visit.kept_at(address)) data-guard=(t.unsaved) {
+            (token_field(&visit.view))
+            input type="hidden" name="version" value=(controls.form.text("version"));
+            // The button that the Enter key presses is the first one.
+            @if controls.may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
+            div.columns-editor {
+            (settings(&visit.view, edited, controls))
+            @if controls.may_change { (trial::panel(visit, edited.stored, address)) }
+            }
+            @if controls.may_change { div.savebar {
+                button.primary type="submit" { (t.save) }
+                @if edited.stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
+            } }
+        }
+    }
 }
 
 /// Links to the pages that belong to an application.
@@ -357,19 +392,5 @@ fn removal(visit: &Visit, stored: &Application) -> Markup {
                 button.danger type="submit" { (t.remove_application) }
             }
         }
-    }
-}
-
-/// A new application: checked as the first one is, and nothing is blocked.
-fn new_application() -> Application {
-    Application {
-        id: ApplicationId::random(),
-        name: String::new(),
-        description: String::new(),
-        created_at_ms: 0,
-        updated_at_ms: 0,
-        version: 0,
-        rules: first_rules(),
-        policy: Some(Ok(monitor_model::Policy::new(AppMode::Async, ""))),
     }
 }

@@ -4,17 +4,32 @@
 use super::budgets;
 use crate::analysis::ApplicationRules;
 use crate::analysis::admin::Application;
+use crate::analysis::admin::applications::first_rules;
 use crate::analysis::ui::request::form::Form;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use monitor_detect::rules::{GuardrailsRules, Pattern};
 use monitor_detect::{DatacleanRules, PatternName, Rules};
-use monitor_model::{AppMode, CallLimits, Policy, Stage};
+use monitor_model::{AppMode, ApplicationId, CallLimits, Policy, Stage};
 
 /// The prefix of a direction's field names.
 pub(super) fn prefix(stage: Stage) -> &'static str {
     match stage {
         Stage::PreCall => "pre.",
         Stage::PostCall => "post.",
+    }
+}
+
+/// A new application: checked as the first one is, and nothing is blocked.
+pub(super) fn new_application() -> Application {
+    Application {
+        id: ApplicationId::random(),
+        name: String::new(),
+        description: String::new(),
+        created_at_ms: 0,
+        updated_at_ms: 0,
+        version: 0,
+        rules: first_rules(),
+        policy: Some(Ok(Policy::new(AppMode::Async, ""))),
     }
 }
 

@@ -46,14 +46,12 @@ pub(super) async fn page(
         .list_applications(&visit.caller, filter)
         .await?;
     let t = visit.view.t;
-    let may_make = visit.may(Scope::Admin) && visit.account.application_id.is_none();
-    let make = html! { @if may_make { a.button.primary href="/ui/applications/new" { (t.new_application) } } };
     Ok(layout::page(
         &visit,
         Section::Applications,
         t.applications,
         html! {
-            (head(t.applications, html! {}, make))
+            (head(t.applications, html! {}, actions(&visit)))
             (search(&visit, &query.name))
             @if found.applications.is_empty() {
                 div.empty { (t.nothing_found) }
@@ -63,6 +61,15 @@ pub(super) async fn page(
             (pager(&visit, &query, found.next_after))
         },
     ))
+}
+
+fn actions(visit: &Visit) -> Markup {
+    let may_change = visit.may(Scope::Admin);
+    let may_make = may_change && visit.account.application_id.is_none();
+    html! {
+        @if may_change { a.button.quiet href="/ui/erasure" { (visit.view.a().erase) } }
+        @if may_make { a.button.primary href="/ui/applications/new" { (visit.view.t.new_application) } }
+    }
 }
 
 fn search(visit: &Visit, name: &str) -> Markup {

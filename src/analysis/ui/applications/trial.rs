@@ -24,6 +24,10 @@ use monitor_model::{AnalysisResponse, Policy, Stage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The fields of the period of a replay, which no script takes for a change of the application.
+pub(super) const FROM: &str = "try.from";
+pub(super) const TO: &str = "try.to";
+
 /// Checks the text without custom policies: only [`policies`] asks the judge, not every keystroke.
 pub(super) async fn text(
     State(services): State<Arc<Services>>,
@@ -110,16 +114,16 @@ pub(super) fn wrong(view: &View, error: ApiError, form: &Form) -> Result<Respons
 }
 
 /// A text and the draft it is tried by.
-struct Tried {
-    stage: Stage,
-    text: String,
+pub(super) struct Tried {
+    pub(super) stage: Stage,
+    pub(super) text: String,
     draft: Value,
     policy: Option<Policy>,
     has_policies: bool,
 }
 
 impl Tried {
-    fn read(visit: &Visit, form: &Form) -> Result<Self, Failure> {
+    pub(super) fn read(visit: &Visit, form: &Form) -> Result<Self, Failure> {
         visit.must(Scope::Admin)?;
         let stage = match form.text("try.stage") {
             "post" => Stage::PostCall,
@@ -138,7 +142,7 @@ impl Tried {
     }
 
     /// None where there is no text.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         services: &Services,
         visit: &Visit,
@@ -157,7 +161,7 @@ impl Tried {
         tried.await.map(Some)
     }
 
-    fn verdict(&self, t: &Phrases, answer: &AnalysisResponse) -> Markup {
+    pub(super) fn verdict(&self, t: &Phrases, answer: &AnalysisResponse) -> Markup {
         let policy = self.policy.as_ref();
         let blocks = policy.is_some_and(|policy| verdict::blocks(policy, self.stage, answer));
         verdict(t, answer, blocks)
@@ -192,7 +196,7 @@ fn verdict(t: &Phrases, answer: &AnalysisResponse, blocks: bool) -> Markup {
     }
 }
 
-fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
+pub(super) fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
     html! {
         h3 { (t.found) }
         pre.text { (marked(text, &answer.dataclean.entities)) }
@@ -231,6 +235,7 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                     textarea name="try.text" rows="5" placeholder=(t.try_placeholder) data-no-guard { }
                 }
                 button.unscripted type="submit" formaction="/ui/applications/try" formnovalidate { (t.try_it) }
+                button.quiet type="submit" formaction="/ui/applications/explain" formtarget="_blank" formnovalidate { (visit.view.a().explain) }
                 div.result #try-result aria-live="polite" data-live="/ui/applications/try" data-of="try.text" {}
             }
             (policy_tester(t))
@@ -241,14 +246,24 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                 button.unscripted type="submit" formaction="/ui/applications/regex" formnovalidate { (t.try_it) }
                 div.result #regex-result aria-live="polite" data-live="/ui/applications/regex" data-of="try.regex try.sample" {}
             }
-            @if may_replay {
-                section.card {
-                    h2 { (t.replay) }
-                    p.hint { (t.replay_hint) }
-                    button type="submit" formaction={ (address) "/replay" } formnovalidate data-into="#replay-result" { (t.replay_now) }
-                    div.result #replay-result aria-live="polite" {}
-                }
+            @if may_replay { (replay_card(visit, address)) }
+        }
+    }
+}
+
+/// The replay of stored records, of a period or the latest ones.
+fn replay_card(visit: &Visit, address: &str) -> Markup {
+    let (t, a) = (visit.view.t, visit.view.a());
+    html! {
+        section.card {
+            h2 { (t.replay) }
+            p.hint { (t.replay_hint) }
+            div.stack {
+                label { (a.replay_from) input type="datetime-local" name=(FROM) data-no-guard; }
+                label { (a.replay_to) input type="datetime-local" name=(TO) data-no-guard; }
+                button type="submit" formaction={ (address) "/replay" } formnovalidate data-into="#replay-result" { (t.replay_now) }
             }
+            div.result #replay-result aria-live="polite" {}
         }
     }
 }

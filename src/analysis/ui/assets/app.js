@@ -130,7 +130,10 @@
     form.addEventListener('input', (event) => {
       if (!(event.target.name || '').startsWith('try.')) form.dataset.changed = '1';
     });
-    form.addEventListener('submit', () => delete form.dataset.changed);
+    form.addEventListener('submit', (event) => {
+      // What opens in a window of its own leaves the form where it is.
+      if (event.submitter?.formTarget !== '_blank') delete form.dataset.changed;
+    });
     window.addEventListener('beforeunload', (event) => {
       if (form.dataset.changed) event.preventDefault();
     });

@@ -1,8 +1,10 @@
-//! `/ui/first-steps`: the way to a first blocked request, with snippets to copy. The page can create an
-//! access key, which it fills into the snippets once. The first record appears while the page is open,
+//! `/ui/first-steps`: the way to a first blocked request, in two presses or with snippets to copy. The page can create
+//! an access key, which it fills into the snippets once. The first record appears while the page is open,
 //! by the live stream of the list.
 
+mod blocking;
 mod gateway_address;
+mod sending;
 mod snippets;
 
 use crate::analysis::access::{Scope, Scopes};
@@ -25,9 +27,10 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
-use monitor_model::{AppMode, ApplicationId, Secret};
+use monitor_model::{ApplicationId, Secret};
+use sending::Sent;
 use serde::Deserialize;
 use snippets::Snippets;
 use std::sync::Arc;
@@ -40,7 +43,10 @@ const READ: u32 = 2;
 const NO_KEY: &str = "YOUR_ACCESS_KEY";
 
 pub(super) fn routes() -> Router<Ui> {
-    Router::new().route("/first-steps", get(page).post(make_key))
+    Router::new()
+        .route("/first-steps", get(page).post(make_key))
+        .route("/first-steps/block", post(blocking::block))
+        .route("/first-steps/send", post(send))
 }
 
 #[derive(Default, Deserialize)]
@@ -59,6 +65,15 @@ struct FirstSteps {
     records: Option<RecordPage>,
 }
 
+/// What a press on the page gave.
+#[derive(Clone, Copy, Default)]
+struct Given<'a> {
+    /// A new key, shown once.
+    key: Option<&'a Secret>,
+    /// The request that was sent from here.
+    sent: Option<&'a Sent>,
+}
+
 async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
@@ -68,7 +83,7 @@ async fn page(
     let named = query.application_id.trim();
     match first_steps(&services, &visit, named).await {
         Ok(data) => {
-            let steps = steps(&services, &visit, &data, None).await?;
+            let steps = steps(&services, &visit, &data, Given::default()).await?;
             Ok(page_with(&visit, data.has_others, named, steps).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
@@ -96,8 +111,35 @@ async fn make_key(
         expiry: Expiry::Never,
     };
     let made = services.admin.create_token(&visit.caller, new).await?;
-    let steps = steps(&services, &visit, &data, Some(&made.value)).await?;
+    let given = Given {
+        key: Some(&made.value),
+        ..Given::default()
+    };
+    let steps = steps(&services, &visit, &data, given).await?;
     Ok(page_with(&visit, data.has_others, named, steps))
+}
+
+async fn send(
+    State(services): State<Arc<Services>>,
+    visit: Visit,
+    form: Form,
+) -> Result<Html<String>, Failure> {
+    visit.must(Scope::Admin)?;
+    let id = form.text("application_id").parse::<ApplicationId>();
+    let id = id.map_err(|_| Failure::NotFound)?;
+    let application = services.admin.find_application(&visit.caller, id).await?;
+    if !sending::is_offered(&services, &visit, &application) {
+        return Err(Failure::NotFound);
+    }
+    let sent = sending::send(&services, &visit, id).await?;
+    let named = id.to_string();
+    let data = first_steps(&services, &visit, &named).await?;
+    let given = Given {
+        sent: Some(&sent),
+        ..Given::default()
+    };
+    let steps = steps(&services, &visit, &data, given).await?;
+    Ok(page_with(&visit, data.has_others, &named, steps))
 }
 
 /// The data of the application that is named, or of the first one.
@@ -156,20 +198,32 @@ async fn steps(
     services: &Services,
     visit: &Visit,
     data: &FirstSteps,
-    key: Option<&Secret>,
+    given: Given<'_>,
 ) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
     let Some(application) = &data.application else {
         return Ok(html! { div.empty { (o.no_application) } });
     };
-    let (snippets, is_known) = snippets(services, view, application, key);
+    let (snippets, is_known) = snippets(services, view, application, given.key);
     let live = live(services, visit, data, application.id).await?;
+    let records = data.records.as_ref();
+    let has_records = records.is_some_and(|page| !page.records.is_empty());
+    let sending = html! {
+        @if sending::is_offered(services, visit, application) { (sending::part(visit, application.id, given.sent)) }
+    };
+    let is_sent = has_records || given.sent.is_some();
+    let step = |name: &str, is_done: bool, content: Markup| {
+        html! { li.card.done[is_done] { h2 { (name) @if is_done { span.hidden { " (" (o.step_is_done) ")" } } } (content) } }
+    };
+    let blocking = blocking::step(services, visit, application);
+    let key = key_step(visit, application.id, given.key);
+    let snippets = send_step(view, &snippets, is_known);
     Ok(html! {
         ol.steps {
-            li.card { h2 { (o.step_block) } (block_step(view, application)) }
-            li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
-            li.card { h2 { (o.step_send) } (send_step(view, &snippets, is_known)) }
-            li.card { h2 { (o.step_see) } (live) }
+            (step(o.step_block, blocking::is_done(application), blocking))
+            (step(o.step_key, is_sent || given.key.is_some(), key))
+            (step(o.step_send, is_sent, html! { (sending) (snippets) }))
+            (step(o.step_see, has_records, live))
         }
     })
 }
@@ -226,50 +280,18 @@ fn key_step(visit: &Visit, id: ApplicationId, key: Option<&Secret>) -> Markup {
     }
 }
 
-fn block_step(view: &View, application: &Application) -> Markup {
-    let o = view.o();
-    let policy = application
-        .policy
-        .as_ref()
-        .and_then(|policy| policy.as_ref().ok());
-    let blocks = policy.is_some_and(|policy| policy.app_mode == AppMode::Sync);
-    html! {
-        p { strong { (application.name) } " " @if blocks { (o.step_block_done) } @else { (o.step_block_hint) } }
-        a.button href={ "/ui/applications/" (application.id) } { (o.open_application) }
-    }
-}
-
 fn send_step(view: &View, snippets: &Snippets, is_known: bool) -> Markup {
     let (t, o) = (view.t, view.o());
-    let languages = [
-        ("snippet-curl", "curl", snippets.curl()),
-        ("snippet-python", "Python", snippets.python()),
-        ("snippet-javascript", "JavaScript", snippets.javascript()),
-        (
-            "snippet-agents-sdk",
-            "OpenAI Agents SDK (Python)",
-            snippets.agents_sdk(),
-        ),
-        (
-            "snippet-anthropic",
-            "Anthropic SDK (Python)",
-            snippets.anthropic(),
-        ),
-        (
-            "snippet-codex",
-            "Codex (~/.codex/config.toml)",
-            snippets.codex(),
-        ),
-        ("snippet-claude-code", "Claude Code", snippets.claude_code()),
-    ];
     html! {
         p.hint { (o.step_send_hint) }
         p { (o.gateway_address) ": " code { (snippets.gateway) } }
         @if !is_known { (notice(Tone::Bad, o.address_guessed)) }
-        @if !snippets.is_demo { p.hint { (o.model_key_hint) } }
-        @for (id, name, text) in languages {
-            div.snippet {
-                div.head { h3 { (name) } button.quiet type="button" data-copy={ "#" (id) } aria-label={ (t.copy) " " (name) } { (t.copy) } }
+        p.hint { @if snippets.is_demo { (o.demo_hint) } @else { (o.model_key_hint) } }
+        // Of details with one name, a browser opens one at a time.
+        @for (id, name, text) in snippets.all() {
+            details.snippet name="snippets" open[id == "snippet-curl"] {
+                summary { (name) }
+                button.quiet type="button" data-copy={ "#" (id) } aria-label={ (t.copy) " " (name) } { (t.copy) }
                 pre.text id=(id) tabindex="0" { (text) }
             }
         }

@@ -1,5 +1,5 @@
-//! The snippets to copy: a first request in three languages, and with the libraries of the Responses and the Messages
-//! API; settings of two programs that act on their own. They have this server's own addresses.
+//! The snippets to copy: a first request for two shells and in two languages, and with the libraries of the Responses
+//! and the Messages API; settings of two programs that act on their own. They have this server's own addresses.
 
 /// What the snippets are filled with.
 pub(super) struct Snippets {
@@ -17,6 +17,36 @@ pub(super) struct Snippets {
 const MESSAGE: &str = "My card is 4111 1111 1111 1111";
 
 impl Snippets {
+    /// Every snippet: the identifier of its element, its name and its text.
+    pub(super) fn all(&self) -> [(&'static str, &'static str, String); 8] {
+        [
+            ("snippet-curl", "curl", self.curl()),
+            (
+                "snippet-powershell",
+                "PowerShell (Windows)",
+                self.powershell(),
+            ),
+            ("snippet-python", "Python", self.python()),
+            ("snippet-javascript", "JavaScript", self.javascript()),
+            (
+                "snippet-agents-sdk",
+                "OpenAI Agents SDK (Python)",
+                self.agents_sdk(),
+            ),
+            (
+                "snippet-anthropic",
+                "Anthropic SDK (Python)",
+                self.anthropic(),
+            ),
+            (
+                "snippet-codex",
+                "Codex (~/.codex/config.toml)",
+                self.codex(),
+            ),
+            ("snippet-claude-code", "Claude Code", self.claude_code()),
+        ]
+    }
+
     fn model_key(&self) -> &'static str {
         match self.is_demo {
             true => "any",
@@ -24,8 +54,15 @@ impl Snippets {
         }
     }
 
-    /// For a shell.
-    pub(super) fn curl(&self) -> String {
+    /// The body of a first request.
+    pub(super) fn body(model: &str) -> String {
+        format!(
+            "{{\"model\": \"{model}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{MESSAGE}\"}}]}}"
+        )
+    }
+
+    /// For a Unix shell.
+    fn curl(&self) -> String {
         let Self {
             gateway,
             key,
@@ -40,13 +77,34 @@ impl Snippets {
         format!(
             "curl {gateway}/v1/chat/completions \\\n  -H 'X-Monitor-Api-Key: {key}' \\\n  \
              -H 'X-Application-Id: {application}' \\\n{authorization}  \
-             -H 'Content-Type: application/json' \\\n  \
-             -d '{{\"model\": \"{model}\", \"messages\": [{{\"role\": \"user\", \"content\": \"{MESSAGE}\"}}]}}'"
+             -H 'Content-Type: application/json' \\\n  -d '{}'",
+            Self::body(model)
+        )
+    }
+
+    /// For PowerShell, whose `curl` is another program.
+    fn powershell(&self) -> String {
+        let Self {
+            gateway,
+            key,
+            application,
+            model,
+            ..
+        } = self;
+        let authorization = match self.is_demo {
+            true => String::new(),
+            false => format!("\n  'Authorization' = 'Bearer {}'", self.model_key()),
+        };
+        format!(
+            "$headers = @{{\n  'X-Monitor-Api-Key' = '{key}'\n  'X-Application-Id' = '{application}'{authorization}\n}}\n\
+             Invoke-RestMethod -Method Post -Uri '{gateway}/v1/chat/completions' `\n  -Headers $headers \
+             -ContentType 'application/json' `\n  -Body '{}'",
+            Self::body(model)
         )
     }
 
     /// For Python with the package `openai`.
-    pub(super) fn python(&self) -> String {
+    fn python(&self) -> String {
         let Self {
             gateway,
             key,
@@ -65,7 +123,7 @@ impl Snippets {
     }
 
     /// For JavaScript with the package `openai`.
-    pub(super) fn javascript(&self) -> String {
+    fn javascript(&self) -> String {
         let Self {
             gateway,
             key,
@@ -84,7 +142,7 @@ impl Snippets {
     }
 
     /// For Python with the package `openai-agents`, which speaks the Responses API.
-    pub(super) fn agents_sdk(&self) -> String {
+    fn agents_sdk(&self) -> String {
         let Self {
             gateway,
             key,
@@ -107,7 +165,7 @@ impl Snippets {
     }
 
     /// For Python with the package `anthropic`, which speaks the Messages API. Its base URL has no `/v1`.
-    pub(super) fn anthropic(&self) -> String {
+    fn anthropic(&self) -> String {
         let Self {
             gateway,
             key,
@@ -127,7 +185,7 @@ impl Snippets {
     }
 
     /// For the configuration of Codex, which reads headers from the environment.
-    pub(super) fn codex(&self) -> String {
+    fn codex(&self) -> String {
         let Self {
             gateway,
             key,
@@ -143,7 +201,7 @@ impl Snippets {
     }
 
     /// For the environment of Claude Code.
-    pub(super) fn claude_code(&self) -> String {
+    fn claude_code(&self) -> String {
         let Self {
             gateway,
             key,

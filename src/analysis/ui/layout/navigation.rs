@@ -129,7 +129,7 @@ fn operation(visit: &Visit) -> [Item; 4] {
         Item {
             section: Section::Alerts,
             path: "/ui/alerts",
-            name: visit.view.a().alerts,
+            name: visit.view.alerts().alerts,
             picture: "M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4M12 5V3",
             is_shown: visit.is_administrator(),
         },

@@ -13,6 +13,7 @@ macro_rules! phrases {
     };
 }
 
+mod administration;
 mod alerts;
 mod costs;
 mod findings;
@@ -20,11 +21,15 @@ mod guardrails;
 mod keys;
 mod overview;
 mod people;
+mod plurals;
 mod problems;
 mod records;
 mod tokens;
 mod units;
 
+pub(crate) use administration::{
+    EN as ADMINISTRATION_EN, Phrases as AdministrationPhrases, RU as ADMINISTRATION_RU,
+};
 pub(crate) use alerts::{EN as ALERTS_EN, Phrases as AlertPhrases, RU as ALERTS_RU};
 pub(crate) use costs::{EN as COSTS_EN, Phrases as CostPhrases, RU as COSTS_RU};
 pub(crate) use findings::{EN as FINDINGS_EN, Phrases as FindingPhrases, RU as FINDINGS_RU};
@@ -34,6 +39,7 @@ pub(crate) use guardrails::{
 pub(crate) use keys::{EN as KEYS_EN, Phrases as KeyPhrases, RU as KEYS_RU};
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(crate) use people::{EN as PEOPLE_EN, Phrases as PeoplePhrases, RU as PEOPLE_RU};
+pub(crate) use plurals::counted;
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};
@@ -322,7 +328,7 @@ phrases! {
     low: "Low", "Низкий";
     high: "High", "Высокий";
     critical: "Critical", "Критический";
-    encoding: "Encoding", "Кодировка токенов";
+    encoding: "Token encoding", "Кодировка токенов";
     keeping: "Storage", "Хранение";
     keep_original: "Also store the original text", "Хранить и исходный текст";
     keep_original_hint: "Stored beside the cleaned text, for those who may read records.",
@@ -365,8 +371,6 @@ phrases! {
     replay_hint: "Which verdicts would change under the rules in the form?",
         "Какие вердикты изменятся по правилам из формы?";
     replay_now: "Check the latest 100", "Проверить последние 100";
-    records_looked_at: "Records", "Записей";
-    verdicts_changed: "Would change", "Изменится";
     on_cleaned_text: "Checked on their cleaned text", "Проверены по очищенному тексту";
     without_text: "Without text", "Без текста";
     older_records: "Older records", "Более старые";

@@ -187,6 +187,17 @@ phrases! {
 
     // First steps
     first_steps: "First steps", "Первые шаги";
+    step_is_done: "done", "готово";
+    block_now: "Block sensitive data in “{}”", "Блокировать чувствительные данные в «{}»";
+    usual_phrase: "Your message contains data that must not be sent. Remove it and try again.",
+        "В сообщении есть данные, которые нельзя отправлять. Удалите их и повторите.";
+    send_now: "Send it from here", "Отправить отсюда";
+    send_now_hint: "Sends the request below to the gateway of this process, with an access key that expires after five minutes.",
+        "Отправляет приведённый ниже запрос шлюзу этого процесса с ключом доступа, который истекает через пять минут.";
+    sent_answer: "The gateway answered with status {}:", "Шлюз ответил со статусом {}:";
+    sent_unanswered: "The gateway did not answer. See the log of the server.", "Шлюз не ответил. Подробности в журнале сервера.";
+    demo_hint: "No real model is attached: the built-in demo model demo-small answers, and needs no key.",
+        "Настоящая модель не подключена: отвечает встроенная демонстрационная модель demo-small, ключ ей не нужен.";
     first_steps_hint: "Four steps to your first blocked request, shown under Records.",
         "Четыре шага до первого заблокированного запроса в разделе «Записи».";
     step_key: "Get an access key", "Получите ключ доступа";

@@ -49,6 +49,7 @@ static TABLE: &[(&str, &str)] = &[
     ("must be text of 1 to 1000 characters without control characters", "нужен текст от 1 до 1000 символов без управляющих символов"),
     ("is no account that may decide about these findings", "нет такой учётной записи, которая может разбирать эти срабатывания"),
     ("must be open, confirmed, false_alarm, resolved or all", "нужно open, confirmed, false_alarm, resolved или all"),
+    ("must not be empty", "не должно быть пустым"),
     ("must be a string", "нужна строка"),
     ("must be text", "нужен текст"),
     ("must be true or false", "нужно true или false"),
@@ -165,22 +166,22 @@ static TABLE: &[(&str, &str)] = &[
     ("guardrails: message too long: the first {} of {} bytes were analyzed, the rest was not",
      "защитные правила: сообщение слишком длинное: проверены первые {} из {} байт, остальное не проверено"),
 
-    ("dataclean: custom pattern {}: its regex {}", "чувствительные данные: свой шаблон {}: выражение {}"),
+    ("dataclean: custom pattern {}: its regex {}", "чувствительные данные: пользовательский шаблон {}: выражение {}"),
     ("dataclean: allowed patterns were stopped: {} findings were not compared with all of them and stay findings; allowed: {} findings, and {} ms together with custom patterns",
-     "чувствительные данные: разрешённые шаблоны остановлены: находок, сравненных не со всеми из них, {}, они остаются; допустимо находок: {}, и {} мс вместе со своими шаблонами"),
+     "чувствительные данные: разрешённые шаблоны остановлены: находок, сравненных не со всеми из них, {}, они остаются; допустимо находок: {}, и {} мс вместе с пользовательскими шаблонами"),
     ("dataclean: allowed patterns: {} findings were not compared with large regexes and stay findings; allowed: findings of at most {} bytes",
      "чувствительные данные: разрешённые шаблоны: находок, которые не сравнивались с большими выражениями, {}, они остаются; допустимы находки не длиннее {} байт"),
 
     // Warnings of a verdict
     ("the verdicts on custom policies are copied from the record, no judge was asked",
-     "вердикты по своим политикам взяты из записи, судью не спрашивали"),
+     "вердикты по пользовательским политикам взяты из записи, судью не спрашивали"),
     ("this user's records were erased, nothing was stored", "записи этого пользователя стёрты, ничего не сохранено"),
     ("request_id stands for another text, which is stored: this one was checked and not stored; send every message under an id of its own",
      "за request_id стоит другой текст, он сохранён; этот проверен и не сохранён: отправляйте каждое сообщение под своим идентификатором"),
     ("its id stands for another text, which was stored first: this record is stored beside it, under an id of its own",
      "за его идентификатором стоит другой текст, сохранённый раньше: эта запись сохранена рядом, под своим идентификатором"),
     ("{}: ignored, custom policies are for user messages only",
-     "{}: не учтено, свои политики только для сообщений пользователя"),
+     "{}: не учтено, пользовательские политики только для сообщений пользователя"),
     ("{}: not known, ignored", "{}: неизвестное поле, не учтено"),
     ("{} is not valid and was ignored", "{}: неверное значение, не учтено"),
 
@@ -207,9 +208,13 @@ static TABLE: &[(&str, &str)] = &[
     ("must be longer than zero and end before the year 10000", "нужен срок больше нуля, до 10000 года"),
     ("must be a day, such as 2027-01-31", "нужен день, например 2027-01-31"),
 
+    ("the token is expired or revoked: make a new one instead", "токен истёк или отозван: создайте новый"),
+
     // Filters
     ("there are more than {} sums, and the file would be cut; ask for fewer days (from, to), coarser groups (group_by), one application_id or one model",
      "сумм больше {}, и файл был бы неполным; выберите меньше дней (с, по), более крупные группы, одно приложение или одну модель"),
+    ("the log has more than {} such entries, and the file would be cut; narrow the time (from, to), the action or the application",
+     "таких записей в журнале больше {}, и файл был бы неполным; сузьте время (с, по), действие или приложение"),
     ("must be pre or post", "допустимы: pre, post"),
     ("must be a day such as 2026-01-31", "нужен день, например 2026-01-31"),
     ("must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z",

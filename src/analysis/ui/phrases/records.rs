@@ -5,7 +5,7 @@ phrases! {
     records_hint: "All checked exchanges and tool calls, newest first. Times are in UTC.",
         "Все проверенные обмены и вызовы инструментов, сначала новые. Время: UTC.";
     time: "Time", "Время";
-    kind: "Kind", "Вид";
+    kind: "Kind", "Тип";
     application: "Application", "Приложение";
     user: "User", "Пользователь";
     session: "Session", "Сессия";
@@ -31,7 +31,7 @@ phrases! {
     find_type: "Finding type", "Тип находки";
     with_tool_calls: "With tool calls only", "Только с вызовами инструментов";
     from: "From (UTC)", "С (UTC)";
-    until: "Before (UTC)", "До (UTC)";
+    until: "Until (UTC)", "По (UTC)";
     more_filters: "More filters", "Ещё фильтры";
     flagged: "Flagged", "С нарушениями";
     clean: "Clean", "Без нарушений";
@@ -139,7 +139,7 @@ phrases! {
     rules: "Rules", "Правила";
     rules_version: "version", "версия";
     rules_inline: "sent with the request", "переданы с запросом";
-    exchange: "Exchange", "Обмен";
+    exchange: "Exchange", "Вызов";
     record_id: "Record", "Запись";
     newer_record: "Newer", "Новее";
     older_record: "Older", "Старее";

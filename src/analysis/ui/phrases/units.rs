@@ -25,6 +25,11 @@ impl Phrases {
         format!("{}{}", self.decimal(percent, digits), self.percent_sign)
     }
 
+    /// A score from 0 to 1.
+    pub(crate) fn score(&self, score: f64) -> String {
+        self.decimal(score, 2)
+    }
+
     /// Microseconds in the unit that suits them.
     pub(crate) fn duration(&self, us: u64) -> String {
         match us {

@@ -20,3 +20,7 @@ pub struct Stopping(pub watch::Receiver<bool>);
 /// The address at which browsers reach the pages, if the configuration names it; set by the router.
 #[derive(Clone)]
 pub(crate) struct PublicUrl(pub(crate) Option<Arc<str>>);
+
+/// Whether answers over TLS tell browsers to come by TLS only from then on; set by the router.
+#[derive(Clone, Copy)]
+pub(crate) struct StrictTransport(pub(crate) bool);

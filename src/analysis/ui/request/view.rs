@@ -3,6 +3,7 @@
 
 use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
+use crate::analysis::ui::phrases::{ADMINISTRATION_EN, ADMINISTRATION_RU, AdministrationPhrases};
 use crate::analysis::ui::phrases::{ALERTS_EN, ALERTS_RU, AlertPhrases};
 use crate::analysis::ui::phrases::{COSTS_EN, COSTS_RU, CostPhrases};
 use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
@@ -187,6 +188,14 @@ impl View {
         }
     }
 
+    /// Phrases of what administrators do beside editing.
+    pub(crate) fn a(&self) -> &'static AdministrationPhrases {
+        match self.language {
+            Language::English => &ADMINISTRATION_EN,
+            Language::Russian => &ADMINISTRATION_RU,
+        }
+    }
+
     /// Phrases of the page of costs.
     pub(crate) fn c(&self) -> &'static CostPhrases {
         match self.language {
@@ -196,10 +205,13 @@ impl View {
     }
 
     /// Phrases of the page of alerts.
-    pub(crate) fn a(&self) -> &'static AlertPhrases {
+    pub(crate) fn alerts(&self) -> &'static AlertPhrases {
         match self.language {
             Language::English => &ALERTS_EN,
             Language::Russian => &ALERTS_RU,
+        }
+    }
+
     /// Phrases of the pages of end users.
     pub(crate) fn p(&self) -> &'static PeoplePhrases {
         match self.language {

@@ -91,8 +91,23 @@ impl TokenList<'_> {
             html! { @match token.last_used_at_ms { Some(at) => (time(at)), None => span.dim { (k.not_used) } } },
             html! { @match token.expires_at_ms { Some(at) => (time(at)), None => span.dim { (k.never) } } },
             maybe_time(Some(token.created_at_ms)),
-            html! { @if token.revoked_at_ms.is_none() { (self.revocation(token)) } },
+            html! {
+                @if self.may_rotate(token) { (self.rotation(token)) }
+                @if token.revoked_at_ms.is_none() { (self.revocation(token)) }
+            },
         ]
+    }
+
+    /// Whoever rotates a token gets its value, so that it takes every scope of it.
+    fn may_rotate(&self, token: &Token) -> bool {
+        token.is_valid_at(now_ms()) && self.visit.caller.must_own(token.scopes).is_ok()
+    }
+
+    fn rotation(&self, token: &Token) -> Markup {
+        let a = self.visit.view.a();
+        html! {
+            a.button.quiet href={ "/ui/tokens/" (token.id.0) "/rotate" } { (a.rotate) span.hidden { " " (token.name) } } " "
+        }
     }
 
     fn revocation(&self, token: &Token) -> Markup {

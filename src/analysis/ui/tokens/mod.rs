@@ -1,8 +1,9 @@
-//! `/ui/tokens`: access tokens of programs (CONTRACT 30): list, create, revoke. For people with the
-//! `admin` scope. A token's value is shown once, on the page that created it.
+//! `/ui/tokens`: access tokens of programs (CONTRACT 30): list, create, rotate, revoke. For people with the
+//! `admin` scope. A token's value is shown once, on the page that created or rotated it.
 
 mod list;
 mod new_form;
+mod rotate;
 
 use crate::analysis::access::Scope;
 use crate::analysis::admin::TokenId;
@@ -27,6 +28,10 @@ pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/tokens", get(page).post(create))
         .route("/tokens/{id}/revoke", post(revoke))
+        .route(
+            "/tokens/{id}/rotate",
+            get(rotate::page).post(rotate::rotate),
+        )
 }
 
 #[derive(Default, Deserialize)]

@@ -105,6 +105,8 @@ impl StatisticsStore for PostgresStore {
             .bind(application.map(|id| id.0))
             .bind(i64::from(limit));
         user_names(&self.all(query).await?, limit)
+    }
+
     async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
         user_days::totals(self, filter).await
     }

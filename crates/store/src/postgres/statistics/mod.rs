@@ -8,5 +8,5 @@ mod days;
 mod spending;
 pub(super) mod totals;
 pub(super) mod traffic;
-mod user_names;
 pub(super) mod user_days;
+mod user_names;

@@ -66,8 +66,17 @@ pub(in crate::sqlite) fn query(filter: &AuditFilter) -> QueryBuilder<Sqlite> {
     if let Some(action) = &filter.action {
         query.push(" AND action = ").push_bind(action.clone());
     }
+    if let Some(from) = filter.from_ms {
+        query.push(" AND at_ms >= ").push_bind(from);
+    }
+    if let Some(to) = filter.to_ms {
+        query.push(" AND at_ms < ").push_bind(to);
+    }
     if let Some(before) = filter.before {
         query.push(" AND seq < ").push_bind(before);
+    }
+    if let Some(after) = filter.after {
+        query.push(" AND seq > ").push_bind(after);
     }
     query.push(" ORDER BY seq DESC LIMIT ");
     query.push_bind(i64::from(filter.limit));

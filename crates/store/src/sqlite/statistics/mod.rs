@@ -5,8 +5,8 @@ pub(super) mod costs;
 pub(super) mod days;
 mod spending;
 pub(super) mod traffic;
-mod user_names;
 pub(super) mod user_days;
+mod user_names;
 
 use super::store::SqliteStore;
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
@@ -46,6 +46,8 @@ impl StatisticsStore for SqliteStore {
             .fetch_all(&self.readers)
             .await?;
         crate::sql::statistics::user_names(&rows, limit)
+    }
+
     async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
         user_days::totals(&self.readers, filter).await
     }

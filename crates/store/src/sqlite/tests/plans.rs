@@ -148,5 +148,13 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
         ..AuditFilter::default()
     };
     check_plan(&store, "audit", audit::query(&filter).into_sql().as_str()).await;
+    let filter = AuditFilter {
+        from_ms: Some(1),
+        to_ms: Some(9),
+        before: Some(9),
+        after: Some(1),
+        ..AuditFilter::default()
+    };
+    check_plan(&store, "audit", audit::query(&filter).into_sql().as_str()).await;
     store.close().await;
 }

@@ -119,6 +119,11 @@ fn a_file_of_costs_that_would_be_cut_is_told() {
 }
 
 #[test]
+fn a_file_of_the_audit_log_that_would_be_cut_is_told() {
+    is_told(&[crate::analysis::ui::audit::too_many()]);
+}
+
+#[test]
 fn what_may_be_wrong_with_a_policy_is_told() {
     for policy in [
         json!([]),

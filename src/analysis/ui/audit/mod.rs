@@ -1,7 +1,14 @@
 //! `/ui/audit`: who changed what and who read originals, newest first. For administrators; one of a single application
 //! sees that application's lines. Details are names, versions and counts, never a text or a secret.
 
-use crate::analysis::admin::{AuditEntry, AuditFilter};
+mod file;
+mod query;
+
+pub(in crate::analysis::ui) use file::export;
+#[cfg(test)]
+pub(in crate::analysis::ui) use file::too_many;
+
+use crate::analysis::admin::AuditEntry;
 use crate::analysis::audit::Action;
 use crate::analysis::people::Role;
 use crate::analysis::people::refused_sign_ins::Reason;
@@ -9,89 +16,69 @@ use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::applications::{field_name, switched as switched_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
-    self, PageLink, badge, choice, head, number, time_exact,
+    badge, content_or_refusal, head, number, time_exact,
 };
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::paths::address;
 use crate::analysis::ui::phrases::OverviewPhrases;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
+use crate::analysis::{ApiError, Services};
 use axum::extract::{Query, State};
-use axum::response::Html;
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
+use query::AuditQuery;
 use serde_json::Value;
 
 const PER_PAGE: u32 = 50;
 /// Names that the filter offers.
 const OFFERED: u32 = 100;
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct AuditQuery {
-    actor: String,
-    action: String,
-    before: Option<i64>,
-}
-
 pub(super) async fn page(
     State(ui): State<Ui>,
     visit: Visit,
     Query(query): Query<AuditQuery>,
-) -> Result<Html<String>, Failure> {
-    if visit.account.role != Role::Administrator {
-        return Err(Failure::Forbidden);
-    }
-    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let filter = AuditFilter {
-        application_id: None,
-        actor: given(&query.actor),
-        action: given(&query.action),
-        before: query.before,
-        limit: PER_PAGE,
-    };
-    let (entries, next) = ui.services.admin.audit_log(&visit.caller, filter).await?;
-    let applications = entries.iter().filter_map(|entry| entry.application_id);
-    let called = ui
-        .services
-        .admin
-        .application_names(&visit.caller, applications)
-        .await?;
+) -> Result<Response, Failure> {
+    must_be_administrator(&visit)?;
+    let found = list(&ui.services, &visit, &query).await;
+    let (status, list) = content_or_refusal(&visit.view, found)?;
     let names = match visit.is_administrator() {
         true => ui.services.people.list_accounts(None, OFFERED).await?.0,
         false => Vec::new(),
     };
     let names: Vec<_> = names.into_iter().map(|account| account.name).collect();
-    let (view, t, o) = (&visit.view, visit.view.t, visit.view.o());
+    let (view, o) = (&visit.view, visit.view.o());
     let content = html! {
         (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
-        (form(view, &query, &names))
-        @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries, &called)) }
-        (pager(view, &query, next))
+        (query.form(view, &names))
+        (list)
     };
-    Ok(layout::page(&visit, Section::Audit, o.audit, content))
+    let page = layout::page(&visit, Section::Audit, o.audit, content);
+    Ok((status, page).into_response())
 }
 
-fn form(view: &View, query: &AuditQuery, names: &[String]) -> Markup {
-    let (t, o) = (view.t, view.o());
-    html! {
-        form.card.filters method="get" action="/ui/audit" role="search" data-skips-empty {
-            div.row {
-                label { (o.person) input name="actor" value=(query.actor) list="people" maxlength="200" autocomplete="off" spellcheck="false"; }
-                datalist #people { @for name in names { (choice(name, "", "")) } }
-                label { (o.action) select name="action" {
-                    (choice("", o.any_action, &query.action))
-                    @for action in Action::ALL { (choice(action.as_str(), name(o, action), &query.action)) }
-                } }
-                div.actions {
-                    button.primary type="submit" { (t.search) }
-                    a.button.quiet href="/ui/audit" { (t.clear) }
-                }
-            }
-        }
+fn must_be_administrator(visit: &Visit) -> Result<(), Failure> {
+    match visit.account.role {
+        Role::Administrator => Ok(()),
+        _ => Err(Failure::Forbidden),
     }
+}
+
+/// One page of entries, with the links to others.
+async fn list(services: &Services, visit: &Visit, query: &AuditQuery) -> Result<Markup, ApiError> {
+    let filter = query.filter(services, visit, PER_PAGE).await?;
+    let (entries, next) = services.admin.audit_log(&visit.caller, filter).await?;
+    let applications = entries.iter().filter_map(|entry| entry.application_id);
+    let called = services
+        .admin
+        .application_names(&visit.caller, applications)
+        .await?;
+    let view = &visit.view;
+    Ok(html! {
+        @if entries.is_empty() { div.empty { (view.t.nothing_found) } } @else { (table(view, &entries, &called)) }
+        (query.pager(view, next))
+    })
 }
 
 fn table(view: &View, entries: &[AuditEntry], names: &Names) -> Markup {
@@ -149,7 +136,7 @@ fn action_text(o: &OverviewPhrases, word: &str) -> Markup {
         .into_iter()
         .find(|action| action.as_str() == word);
     html! { @match known {
-        Some(action) => { (name(o, action)) div.dim.small { code { (word) } } }
+        Some(action) => span title=(word) { (name(o, action)) },
         None => code { (word) },
     } }
 }
@@ -185,7 +172,7 @@ fn details(view: &View, entry: &AuditEntry, names: &Names) -> Markup {
     let is_told_beside = |name: &str| matches!(name, "name" | "more") || LISTS.contains(&name);
     let parts = parts.filter(|(name, value)| !is_told_beside(name) && !value.is_null());
     html! {
-        p.facts { @for (name, value) in parts { (detail(o, name, value)) } }
+        p.facts { @for (name, value) in parts { (detail(view, name, value)) } }
         (fields(view, entry))
         @if let Some(version) = changed_version(entry, names) {
             a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
@@ -220,13 +207,17 @@ fn fields(view: &View, entry: &AuditEntry) -> Markup {
     }
 }
 
-fn detail(o: &OverviewPhrases, name: &str, value: &Value) -> Markup {
+fn detail(view: &View, name: &str, value: &Value) -> Markup {
+    let o = view.o();
     match (name, value) {
         ("reason", Value::String(word)) => html! { span { (o.reason) ": " (reason(o, word)) } },
         ("reasons", Value::Object(counts)) => html! {
             @for (word, count) in counts { span { (reason(o, word)) " × " (count) } }
         },
-        _ => html! { span { (name) ": " span.value { (plain(name, value)) } } },
+        _ => {
+            let (word, text) = (called(view, name), plain(view, name, value));
+            html! { span title=(name) { (word) ": " span.value { (text) } } }
+        }
     }
 }
 
@@ -246,11 +237,50 @@ fn changed_version(entry: &AuditEntry, names: &Names) -> Option<i64> {
     version.filter(|_| is_application && is_there)
 }
 
-fn plain(name: &str, value: &Value) -> String {
+/// A detail as people call it; one without a name by its key.
+fn called<'k>(view: &View, key: &'k str) -> &'k str {
+    let a = view.a();
+    match key {
+        "version_from" => a.version_from,
+        "version_to" => a.version_to,
+        "changed" => a.changed_fields,
+        "scopes" => view.k().scopes,
+        "expires_at_ms" => a.expires_at,
+        "new_token_id" => a.new_token,
+        "old_expires_at_ms" => a.old_expires_at,
+        "records" => a.records,
+        "attachments" => a.attachments,
+        "incomplete" => a.incomplete,
+        "role" => a.role,
+        "disabled" => a.disabled,
+        "ends_at_ms" => a.link_ends_at,
+        "address" => a.client_address,
+        "format" => a.file_format,
+        "originals" => a.with_originals,
+        "user_id" => a.filter_user,
+        "session_id" => a.filter_session,
+        "text" => a.filter_text,
+        "verdict" => a.filter_verdict,
+        "type" => a.filter_type,
+        "from_at_ms" => a.filter_from,
+        "to_at_ms" => a.filter_to,
+        "first_at_ms" => a.first_at,
+        "last_at_ms" => a.last_at,
+        _ => key,
+    }
+}
+
+fn plain(view: &View, name: &str, value: &Value) -> String {
     match value {
+        Value::Bool(true) => view.a().yes.to_owned(),
+        Value::Bool(false) => view.a().no.to_owned(),
+        Value::String(text) if name == "changed" => {
+            field_name(view, text).unwrap_or_else(|| text.clone())
+        }
         Value::String(text) => text.clone(),
         Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(|item| plain("", item)).collect();
+            let items = items.iter().map(|item| plain(view, name, item));
+            let items: Vec<_> = items.collect();
             items.join(", ")
         }
         Value::Number(number) if name.ends_with("_at_ms") => {
@@ -263,26 +293,6 @@ fn plain(name: &str, value: &Value) -> String {
         }
         other => other.to_string(),
     }
-}
-
-fn pager(view: &View, query: &AuditQuery, next: Option<i64>) -> Markup {
-    let o = view.o();
-    let link = |label, before: Option<i64>| {
-        let before = before.map(|before| before.to_string());
-        let mut parts = vec![("actor", &*query.actor), ("action", &*query.action)];
-        parts.extend(before.iter().map(|before| ("before", &**before)));
-        parts.retain(|(_, text)| !text.is_empty());
-        PageLink {
-            label,
-            address: address("/ui/audit", &parts),
-        }
-    };
-    let first = query.before.map(|_| link(o.newest_lines, None));
-    components::pager(
-        view.t,
-        first,
-        next.map(|next| link(o.older_lines, Some(next))),
-    )
 }
 
 fn name(o: &OverviewPhrases, action: Action) -> &'static str {
