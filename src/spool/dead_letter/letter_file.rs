@@ -108,6 +108,18 @@ impl KnownFile {
         let writer = self.writer.as_ref();
         let around = writer.map_or(first_format::FRAME_HEADER, FrameWriter::overhead);
         for letter in letters {
+            let is_large = letter.bytes.len() >= WRITE_SIZE;
+            // A large one is written from where it is.
+            if let Some(writer) = writer.filter(|_| is_large)
+                && let Some(header) = writer.plain_header(self.next_ordinal, &letter.bytes)
+            {
+                bytes.extend_from_slice(&header);
+                fault_points::write(FaultPoint::Letters, file, &bytes)?;
+                fault_points::write(FaultPoint::Letters, file, &letter.bytes)?;
+                self.next_ordinal = self.next_ordinal.saturating_add(1);
+                bytes.clear();
+                continue;
+            }
             // Growing step by step, it would take up to three times as much for a moment.
             bytes.reserve_exact(letter.bytes.len() + around);
             let content = |out: &mut Vec<u8>| out.extend_from_slice(&letter.bytes);

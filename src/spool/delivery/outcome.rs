@@ -14,6 +14,9 @@ use monitor_model::RecordId;
 use std::future::Future;
 use std::sync::Arc;
 
+/// Bytes of a record whose dead letter counts as on its way until it is on disk.
+const LARGE: u64 = 1 << 20;
+
 /// The outcomes of one worker's records.
 pub(super) struct OutcomeHandler {
     shared: Arc<WorkerContext>,
@@ -87,17 +90,23 @@ impl OutcomeHandler {
     }
 
     /// The backend refuses the record for good: it becomes a dead letter.
-    pub(super) async fn refused(&mut self, item: &DeliveryItem, status: u16, reason: &str) {
-        self.shared
-            .core
-            .add_dead_letter_in_turn(status, &item.record, item.position)
+    pub(super) async fn refused(&mut self, item: DeliveryItem, status: u16, reason: &str) {
+        let core = &self.shared.core;
+        core.add_dead_letter_in_turn(status, &item.record, item.position)
             .await;
-        self.log_finished(item, TelemetryOutcome::Refused, reason);
+        self.log_finished(&item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";
-            self.log_abandoned(item, AttachmentOutcome::NoRecord, reason);
+            self.log_abandoned(&item, AttachmentOutcome::NoRecord, reason);
         }
-        self.leave(None, item.weight);
+        let weight = item.weight;
+        drop(item);
+        // No other record takes the place of a large one in memory until its letter has left it.
+        if weight >= LARGE {
+            core.wake_writer();
+            drop(core.letter_memory().take(weight).await);
+        }
+        self.leave(None, weight);
     }
 
     /// The record leaves the spool.

@@ -141,11 +141,11 @@ impl DeliveryWorker {
             Sent::Answered(stored) => self.wait_stored(item, stored),
             Sent::Stored(id) => self.outcomes.delivered(item, id).await,
             Sent::Refused { status, reason } => {
-                self.outcomes.refused(&item, status, &reason).await;
+                self.outcomes.refused(item, status, &reason).await;
             }
             Sent::Failing(_) => {
                 self.outcomes
-                    .refused(&item, 0, "the backend failed on it for spool.max_age")
+                    .refused(item, 0, "the backend failed on it for spool.max_age")
                     .await;
             }
         }
@@ -302,7 +302,7 @@ impl DeliveryWorker {
                 ) => alone.push(item),
                 Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                     self.outcomes
-                        .refused(&item, status, "the backend refused it")
+                        .refused(item, status, "the backend refused it")
                         .await;
                 }
             }
@@ -325,7 +325,7 @@ impl DeliveryWorker {
             Ok(()) => self.outcomes.delivered(item, Some(id)).await,
             Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                 self.outcomes
-                    .refused(&item, status, "the backend refused to store it")
+                    .refused(item, status, "the backend refused to store it")
                     .await;
             }
             Err(error) if item.position.is_some() => {

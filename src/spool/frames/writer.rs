@@ -62,6 +62,18 @@ impl FrameWriter {
         self.finish(&mut out[start..]).map(drop)
     }
 
+    /// The header of a frame that is not encrypted, to be written before its content; None if frames are encrypted.
+    pub(crate) fn plain_header(&self, ordinal: u32, content: &[u8]) -> Option<[u8; FRAME_HEADER]> {
+        let header = FrameHeader {
+            marker: self.marker,
+            ordinal,
+            length: u32::try_from(content.len()).unwrap_or(u32::MAX),
+            is_sealed: false,
+            checksum: crc32fast::hash(content),
+        };
+        self.seal.is_none().then(|| header.bytes())
+    }
+
     /// Appends a frame of its final length. An encrypted file needs [`FrameWriter::finish`] before it is written, so
     /// that the request path neither encrypts nor computes checksums.
     pub(crate) fn draft(
