@@ -46,7 +46,7 @@ impl Preset {
 /// The buttons of one direction.
 pub(super) fn buttons(view: &View, controls: FormControls<'_>, stage: Stage) -> Markup {
     let a = view.a();
-    let name = |preset| match preset {
+    let name = |preset: Preset| match preset {
         Preset::Strict => a.preset_strict,
         Preset::Balanced => a.preset_balanced,
         Preset::Careful => a.preset_careful,

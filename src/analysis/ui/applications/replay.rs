@@ -125,7 +125,7 @@ fn groups<'p>(view: &View, page: &'p ReplayPage) -> Vec<(String, Vec<&'p Changed
 
 fn group(view: &View, text: &str, records: &[&ChangedVerdict]) -> Markup {
     let (t, a) = (view.t, view.a());
-    let stage = |stage| match stage {
+    let stage = |stage: Stage| match stage {
         Stage::PreCall => t.prompt,
         Stage::PostCall => t.answer,
     };
