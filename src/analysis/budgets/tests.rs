@@ -9,7 +9,7 @@ use monitor_model::{
 };
 use monitor_store::{
     CostFilter, CostSum, DayStatistics, HourTraffic, SpendingFilter, StatisticsFilter, TokenSums,
-    UserDay, UserDayFilter, UserFilter, UserTotal,
+    UserDay, UserDayFilter, UserFilter, UserNames, UserTotal,
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -138,6 +138,18 @@ impl StatisticsStore for Told {
             },
             amount: None,
         }])
+    }
+
+    async fn user_names(
+        &self,
+        _: Option<ApplicationId>,
+        _: &str,
+        _: u32,
+    ) -> Result<UserNames, StoreError> {
+        Ok(UserNames {
+            names: Vec::new(),
+            next_after: None,
+        })
     }
 
     async fn users(&self, _: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {

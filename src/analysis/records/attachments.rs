@@ -213,7 +213,7 @@ impl Records {
             findings: nothing(Scanned::No),
             attached_at_ms: now_ms(),
         };
-        attachment.findings = self.findings(target, &received, &attachment).await;
+        attachment.findings = self.found_in(target, &received, &attachment).await;
         let linked = self.link(target, &received, attachment).await;
         received.discard().await;
         if let (Ok(_), Some(metrics)) = (&linked, self.analyzer.remote.metrics()) {
@@ -251,7 +251,7 @@ impl Records {
         linked
     }
 
-    async fn findings(
+    async fn found_in(
         &self,
         target: &UploadTarget,
         received: &Received,

@@ -35,17 +35,35 @@ pub(crate) enum Way {
 }
 
 impl Records {
-    /// The rows of a page with these records, newest first.
+    /// The rows of a page of a filter with these records, newest first.
     pub(crate) async fn rows(
         &self,
         caller: &Caller,
         filter: &RecordFilter,
         records: &[RecordSummary],
     ) -> Result<Vec<ListRow>, ApiError> {
+        let lines = self.lines(caller, records).await?;
+        Ok(rows(Some(filter), records, lines))
+    }
+
+    /// The rows of records that something else than a filter has found.
+    pub(crate) async fn rows_of(
+        &self,
+        caller: &Caller,
+        records: &[RecordSummary],
+    ) -> Result<Vec<ListRow>, ApiError> {
+        let lines = self.lines(caller, records).await?;
+        Ok(rows(None, records, lines))
+    }
+
+    async fn lines(
+        &self,
+        caller: &Caller,
+        records: &[RecordSummary],
+    ) -> Result<Vec<RecordLine>, ApiError> {
         let (exchanges, of) = (self.exchanges.clone(), records.to_vec());
         let read = async move { exchanges.lines(&of).await };
-        let lines = self.reads.read(caller, read).await?;
-        Ok(rows(filter, records, lines))
+        self.reads.read(caller, read).await
     }
 
     /// The row of a list that stands next to that of these messages; none among the nearest records if there is none.
@@ -93,7 +111,11 @@ fn key(record: &RecordSummary) -> Option<Key> {
     is_message.then(|| (record.application_id, exchange.clone()))
 }
 
-fn rows(filter: &RecordFilter, records: &[RecordSummary], lines: Vec<RecordLine>) -> Vec<ListRow> {
+fn rows(
+    filter: Option<&RecordFilter>,
+    records: &[RecordSummary],
+    lines: Vec<RecordLine>,
+) -> Vec<ListRow> {
     let mut alone: HashMap<i64, RecordLine> = HashMap::new();
     let mut together: HashMap<Key, Vec<RecordLine>> = HashMap::new();
     for line in lines {
@@ -113,10 +135,9 @@ fn rows(filter: &RecordFilter, records: &[RecordSummary], lines: Vec<RecordLine>
             },
         };
         let is_newer = |line: &RecordLine| line.summary.seq > record.seq;
-        if lines
-            .iter()
-            .any(|line| is_newer(line) && surely_finds(filter, &line.summary))
-        {
+        let is_found =
+            |line: &RecordLine| filter.is_some_and(|filter| surely_finds(filter, &line.summary));
+        if lines.iter().any(|line| is_newer(line) && is_found(line)) {
             // The row stands on an earlier page.
             continue;
         }

@@ -106,8 +106,8 @@ async fn found(
     let sessions = SessionFilter {
         application_id: Some(application),
         user_id: Some(user.to_owned()),
-        before: None,
         limit: SESSIONS,
+        ..SessionFilter::default()
     };
     let sessions = services.records.sessions(&visit.caller, sessions).await?;
     let ids: BTreeSet<_> = days.iter().map(|day| day.application_id).collect();

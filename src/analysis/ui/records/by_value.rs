@@ -14,6 +14,7 @@ use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths;
 use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::list_query::ListQuery;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Services};
@@ -255,9 +256,14 @@ async fn table(services: &Services, visit: &Visit, page: &RecordPage) -> Result<
     let view = &visit.view;
     let ids = page.records.iter().map(|record| record.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
+    let rows = services
+        .records
+        .rows_of(&visit.caller, &page.records)
+        .await?;
+    let shown = rows::rows(view, &rows, &names, &ListQuery::default());
     Ok(html! {
         @if page.records.is_empty() { div.empty { (view.t.nothing_found) } } @else {
-            div.table #records { (rows::columns(view).of(rows::rows(view, &page.records, &names))) }
+            div.table #records { (rows::columns(view).of(shown)) }
         }
     })
 }
