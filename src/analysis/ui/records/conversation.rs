@@ -121,7 +121,7 @@ fn originals(visit: &Visit, query: &ListQuery, page: &CleanedPage, is_revealed: 
 
 /// Newest first, the records of an exchange together: its prompt is the oldest of them, also where it was received
 /// behind its answer, and its place is that of the first record.
-fn put_in_order(records: &mut Vec<CleanedRecord>) {
+fn put_in_order(records: &mut [CleanedRecord]) {
     records.reverse();
     records.sort_by_key(|cleaned| cleaned.record.summary.created_at_ms);
     let mut exchanges: HashMap<String, usize> = HashMap::new();

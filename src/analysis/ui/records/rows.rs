@@ -12,7 +12,7 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::list_query::ListQuery;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
-use monitor_model::{ApplicationId, Priced, Stage, Status};
+use monitor_model::{ApplicationId, Priced, RecordId, Stage, Status};
 
 /// The table that the rows stand in.
 pub(crate) fn columns(view: &View) -> Table<'static, 8> {
@@ -43,11 +43,17 @@ const SHOWN: TextLimit = TextLimit {
 pub(crate) fn rows(view: &View, rows: &[ListRow], names: &Names, query: &ListQuery) -> Markup {
     let table = columns(view);
     html! { @for row in rows {
-        @let first = row.messages.first().map_or(row.record.id, |first| first.summary.id);
-        tr role="row" data-record=(row.record.id) data-seq=(row.record.seq) data-exchange=(first) {
+        tr role="row" data-record=(row.record.id) data-seq=(row.record.seq) data-exchange=(earliest(row)) {
             (table.cells(cells(view, row, names, &address(query, row))))
         }
     } }
+}
+
+/// Names the exchange of a row for scripts: its first record stays the same, whichever message comes next.
+fn earliest(row: &ListRow) -> RecordId {
+    let messages = row.messages.iter().map(|message| &message.summary);
+    let earliest = messages.min_by_key(|summary| summary.seq);
+    earliest.map_or(row.record.id, |summary| summary.id)
 }
 
 /// The page of a row, which knows the list that it is of.
