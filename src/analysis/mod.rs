@@ -2,8 +2,8 @@
 //! gateway of `monitor all`. No detection here (that is `monitor_detect`) and no SQL (that is `monitor_store`).
 //!
 //! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
-//!   `found_values`: what was found in them, as hashes. `budgets`: what is spent of them. `admin`: applications, tokens,
-//!   trials, replays. `people`: accounts and sign-ins of the web UI.
+//!   `found_values`: what was found in them, as hashes. `budgets`: what is spent of them. `admin`: applications,
+//!   tokens, trials, replays. `people`: accounts and sign-ins of the web UI.
 //! - `api` and `ui` are the two front ends; they call the services and never the store.
 
 mod access;

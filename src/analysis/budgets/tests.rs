@@ -9,6 +9,7 @@ use monitor_model::{
 };
 use monitor_store::{
     CostFilter, CostSum, DayStatistics, HourTraffic, SpendingFilter, StatisticsFilter, TokenSums,
+    UserNames,
 };
 use tokio::sync::{Semaphore, watch};
 
@@ -112,6 +113,18 @@ impl StatisticsStore for Told {
 
     async fn costs(&self, _: &CostFilter) -> Result<Vec<CostSum>, StoreError> {
         Ok(vec![])
+    }
+
+    async fn user_names(
+        &self,
+        _: Option<ApplicationId>,
+        _: &str,
+        _: u32,
+    ) -> Result<UserNames, StoreError> {
+        Ok(UserNames {
+            names: vec![],
+            next_after: None,
+        })
     }
 
     async fn spending(&self, filter: &SpendingFilter) -> Result<Vec<CostSum>, StoreError> {

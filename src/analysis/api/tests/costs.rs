@@ -41,6 +41,7 @@ async fn a_verdict_is_given_before_the_prompt_is_looked_up() {
         gateways: Arc::new(GatewayRegistry::default()),
         held_since: HeldSince::default(),
         budgets: own.budgets.clone(),
+        value_keys: own.value_keys.clone(),
     };
     ingest.set_prices(&prices());
     let parameters = json!({"request_id": "x", "model": "m-1"});
