@@ -316,6 +316,9 @@ impl Ingest {
     fn found_values(&self, rules: &RulesInForce, analyzed: &AnalyzedMessage) -> Vec<FoundValue> {
         self.value_keys.refresh(now_ms());
         let entities = &analyzed.answer.dataclean.entities;
+        if entities.is_empty() {
+            return Vec::new();
+        }
         let key = self.value_keys.newest(rules.application.id);
         key.map(|key| key.found_in(&analyzed.message, entities))
             .unwrap_or_default()

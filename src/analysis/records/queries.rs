@@ -159,8 +159,8 @@ impl Records {
         self.reads.read(caller, read).await
     }
 
-    /// Users whose names contain this text, in any letter case: the first ones of a bounded number of those whom the sums
-    /// of costs name.
+    /// Users whose names contain this text, in any letter case: the first ones of a bounded number of those whom the
+    /// sums of costs name.
     pub(crate) async fn users_like(
         &self,
         caller: &Caller,

@@ -314,8 +314,9 @@ const TOMBSTONES: &[Column] = columns! {
 const VALUE_KEYS: &[Column] = columns! {
     Number: "id"; Bytes: "secret"; Number: "created_at_ms";
 };
+/// With the time of their records, by which an engine finds them.
 const FOUND_VALUES: &[Column] = columns! {
-    Id: "record_id"; Bytes: "hash"; Text: "kind"; Number: "key_id";
+    Id: "record_id"; Bytes: "hash"; Text: "kind"; Number: "key_id" "created_at_ms";
 };
 const APPLICATIONS: &[Column] = columns! {
     Id: "id"; Text: "name" "description"; Number: "created_at_ms" "rules_version"; Document: "rules"; Word:

@@ -172,10 +172,10 @@ pub(super) async fn delete_in_schema(
     if seqs.is_empty() {
         return Ok(Amount::default());
     }
+    let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
     for (_, statement) in LATER.into_iter().filter(|(since, _)| schema >= *since) {
         at(statement, seqs).execute(&mut *connection).await?;
     }
-    let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
     for statement in [LOCK_BLOBS].into_iter().chain(BELONGING) {
         at(statement, seqs).execute(&mut *connection).await?;
     }

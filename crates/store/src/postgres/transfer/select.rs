@@ -64,7 +64,8 @@ const AUDIT: &str = "SELECT * FROM audit_log ORDER BY seq";
 /// They are read by pages.
 const RECORDS: &str = "SELECT FROM records WHERE false";
 const FOUND_VALUES: &str = "
-    SELECT r.id AS record_id, f.hash, f.kind, f.key_id FROM found_values f JOIN records r ON r.seq = f.seq
+    SELECT r.id AS record_id, f.hash, f.kind, f.key_id, r.created_at_ms
+    FROM found_values f JOIN records r ON r.seq = f.seq
     WHERE NOT EXISTS (SELECT FROM removed_applications gone
         WHERE gone.application_id = r.application_id AND r.seq < gone.below)
     ORDER BY f.seq, f.hash";

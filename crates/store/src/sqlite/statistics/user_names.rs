@@ -1,7 +1,7 @@
 //! The users whom the sums of costs name.
 
-/// The next ?3 of them behind ?1, and whether application ?2 is theirs: each is one step in the index, however many sums
-/// name it.
+/// The next ?3 of them behind ?1, and whether application ?2 is theirs: each is one step in the index, however many
+/// sums name it.
 pub(super) const NEXT: &str = "
     WITH RECURSIVE named (user_id) AS (
         SELECT min(user_id) FROM costs WHERE user_id > ?1

@@ -57,7 +57,7 @@ const RECORDS: &str = "
     FROM records NOT INDEXED JOIN record_bodies USING (seq)
     WHERE application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq";
 const FOUND_VALUES: &str = "
-    SELECT records.id AS record_id, hash, kind, key_id FROM found_values JOIN records USING (seq)
+    SELECT records.id AS record_id, hash, kind, key_id, records.created_at_ms FROM found_values JOIN records USING (seq)
     WHERE records.application_id NOT IN (SELECT id FROM removed_applications) ORDER BY seq, hash";
 const SESSIONS: &str = "
     SELECT * FROM sessions WHERE application_id NOT IN (SELECT id FROM removed_applications)

@@ -376,7 +376,7 @@ async fn insert_found_values(
 ) -> Result<(), StoreError> {
     const INSERT: &str = "
         INSERT INTO found_values (hash, seq, application_id, kind, key_id)
-        SELECT ?2, seq, application_id, ?3, ?4 FROM records WHERE id = ?1";
+        SELECT ?2, seq, application_id, ?3, ?4 FROM records WHERE id = ?1 AND created_at_ms = ?5";
     for row in rows {
         let query = bind(sqlx::query(INSERT), row.values());
         query.execute(&mut *connection).await?;
