@@ -19,10 +19,10 @@ pub(crate) use labels::Label;
 pub use labels::{
     AcceptFault, AnalysisResult, AnalysisStep, AttachmentOutcome, BudgetLabel, DropReason,
     EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource, ModelApi, Outcome,
-    PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome, RemovalCause, ReusedId,
-    RouteLabel, SiemResult, StoreFault, StreamHandling, SumName, TelemetryOutcome, TokenKind,
-    TokenType, TurnRefusal, UncheckedReason, UnknownCaller, UnreplayedReason, UnrestoredReason,
-    UpgradeResult, VerdictType,
+    PoolState, QuotaLimit, RecordExportResult, RecordSender, RemoteLabel, RemoteOutcome,
+    RemovalCause, ReusedId, RouteLabel, SiemResult, StoreFault, StreamHandling, SumName,
+    TelemetryOutcome, TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller,
+    UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     AnalysisMetrics, CallLabels, CallTimes, CostMetrics, LimitMetrics, Metrics, OutputMetrics,
