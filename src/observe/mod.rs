@@ -19,9 +19,9 @@ pub(crate) use labels::Label;
 pub use labels::{
     AcceptFault, AlertChannelLabel, AlertResult, AnalysisResult, AnalysisStep, AttachmentOutcome,
     BudgetLabel, DropReason, EndReason, Exhausted, FailoverReason, IncompleteReason, LogSource,
-    ModelApi, Outcome, PoolState, QuotaLimit, RecordSender, RemoteLabel, RemoteOutcome,
-    RemovalCause, ReusedId, RouteLabel, SiemResult, StoreFault, StreamHandling, SumName,
-    TelemetryOutcome, TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller,
+    ModelApi, Outcome, PoolState, QuotaLimit, RecordExportResult, RecordSender, RemoteLabel,
+    RemoteOutcome, RemovalCause, ReusedId, RouteLabel, SiemResult, StoreFault, StreamHandling,
+    SumName, TelemetryOutcome, TokenKind, TokenType, TurnRefusal, UncheckedReason, UnknownCaller,
     UnreplayedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{

@@ -204,6 +204,11 @@ fn nothing_is_lost_while_the_receiver_is_away_also_over_a_restart() {
     eventually("all arrive, in their order", || {
         (receiver.records() == sent).then_some(())
     });
+    // Before that, the end of the connection would be one within the batch, which is then sent again.
+    eventually("they count as sent", || {
+        let count = stack.metric(r#"monitor_siem_events_total{destination="soc",result="sent"}"#);
+        (count == 3.0).then_some(())
+    });
     // Away once more, and back at the same address.
     drop(receiver);
     let late = [flagged(&stack, "dora"), flagged(&stack, "emil")];

@@ -103,7 +103,7 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> SiemSettings {
     let include_user = r.switch(&format!("{prefix}siem.include_user"));
     let rows = r.read(
         &format!("{prefix}siem.outbox_rows"),
-        &units::count(1_000..=10_000_000),
+        &units::count(1_000..=1_000_000),
     );
     let unset = SiemSettings::default();
     let rows = rows.and_then(|rows| u32::try_from(rows).ok());
