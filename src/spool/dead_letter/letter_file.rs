@@ -19,6 +19,8 @@ use std::path::Path;
 const MAX_KEYS: usize = 10_000;
 /// Letters are written in portions of this size, larger ones alone.
 const WRITE_SIZE: usize = 1 << 20;
+/// Bytes of a letter that is not copied to be written.
+const LARGE: usize = 256 << 10;
 
 /// A file as it was when it was read or written last. What is lost of it since then has its numbers still, and the
 /// next process that reads it sees how many letters that is.
@@ -108,7 +110,7 @@ impl KnownFile {
         let writer = self.writer.as_ref();
         let around = writer.map_or(first_format::FRAME_HEADER, FrameWriter::overhead);
         for letter in letters {
-            let is_large = letter.bytes.len() >= WRITE_SIZE;
+            let is_large = letter.bytes.len() >= LARGE;
             // A large one is written from where it is.
             if let Some(writer) = writer.filter(|_| is_large)
                 && let Some(header) = writer.plain_header(self.next_ordinal, &letter.bytes)

@@ -1,13 +1,14 @@
 //! The memory for dead letters on their way to the disk (CONTRACT 23). A delivery worker waits for it before it makes a
 //! letter, so that refused records of many megabytes are in memory one after the other, not all at once.
 
-use super::encoding::MAX_WAITING;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+/// Bytes of the letters in memory, or one larger letter.
+const BYTES: usize = 4 << 20;
 /// How long a worker waits at most; then its letter is taken or dropped by the bounds for a disk that refuses.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -26,7 +27,7 @@ pub(crate) struct LetterRoom {
 impl LetterMemory {
     pub(crate) fn new() -> Self {
         Self {
-            free_bytes: Arc::new(Semaphore::new(MAX_WAITING)),
+            free_bytes: Arc::new(Semaphore::new(BYTES)),
             refuses: AtomicBool::new(false),
         }
     }
@@ -34,7 +35,7 @@ impl LetterMemory {
     /// Waits for room for a letter of about so many bytes; a letter larger than all the room waits for all of it. None
     /// if the disk refuses letters, or takes too long.
     pub(crate) async fn take(&self, bytes: u64) -> Option<LetterRoom> {
-        let bytes = u32::try_from(bytes.min(MAX_WAITING as u64)).unwrap_or(0);
+        let bytes = u32::try_from(bytes.min(BYTES as u64)).unwrap_or(0);
         let free = self.free_bytes.clone();
         let taken = match self.refuses.load(Ordering::Relaxed) {
             true => free.try_acquire_many_owned(bytes).ok(),
@@ -57,7 +58,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    const LARGE: u64 = 7 << 20;
+    const LARGE: u64 = 3 << 20;
 
     #[tokio::test(start_paused = true)]
     async fn contract_23_large_letters_are_made_one_after_the_other_and_none_waits_for_a_disk_that_refuses()

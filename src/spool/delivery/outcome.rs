@@ -15,7 +15,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 /// Bytes of a record whose dead letter counts as on its way until it is on disk.
-const LARGE: u64 = 1 << 20;
+const LARGE: u64 = 256 << 10;
 
 /// The outcomes of one worker's records.
 pub(super) struct OutcomeHandler {
