@@ -28,6 +28,10 @@ use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 
 /// How a call goes on once its policy is known.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most calls are forwarded: each would allocate a box"
+)]
 pub(super) enum Admission {
     /// No policy, or async mode: the upstream is called at once.
     Forward(Forward),

@@ -55,10 +55,12 @@ pub(in crate::spool) fn sample_record(number: u64) -> Record {
         is_stored_response: number >> 14 & 1 == 1,
         call: (number >> 12 & 3 == 3).then(|| CallFacts {
             provider: some(0, "сервер"),
-            status: (number % 3 == 0).then_some(200),
+            status: number.is_multiple_of(3).then_some(200),
             latency_ms: Some(number),
             first_byte_ms: (number % 3 == 1).then_some(7),
-            client_address: (number % 5 == 0).then_some(Ipv6Addr::LOCALHOST.into()),
+            client_address: number
+                .is_multiple_of(5)
+                .then_some(Ipv6Addr::LOCALHOST.into()),
         }),
         chain: (number >> 9 & 1 == 1).then(|| Chain {
             gateway: Uuid::from_u128(9),

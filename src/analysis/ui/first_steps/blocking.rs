@@ -52,7 +52,7 @@ fn edit(application: &Application, phrase: &str) -> Edit {
     }
     let check = json!({"pre": {"dataclean": {}}});
     Edit {
-        rules: (!checks_data(application)).then(|| Part::Merge(check)),
+        rules: (!checks_data(application)).then_some(Part::Merge(check)),
         policy: Some(Part::Merge(change)),
         ..Edit::default()
     }
