@@ -66,7 +66,7 @@ pub(super) async fn page(
     let names: Vec<_> = names.into_iter().map(|account| account.name).collect();
     let (view, t, o) = (&visit.view, visit.view.t, visit.view.o());
     let content = html! {
-        (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
+        (head(o.audit, html! { p.dim { (o.audit_hint) (layout::components::in_utc(&visit.view)) } }, html! {}))
         (form(view, &query, &names))
         @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries, &called)) }
         (pager(view, &query, next))

@@ -2,8 +2,8 @@
 
 phrases! {
     records: "Records", "Записи";
-    records_hint: "All checked prompts, answers and tool calls, newest first. Times are in UTC.",
-        "Все проверенные запросы, ответы и вызовы инструментов, сначала новые. Время: UTC.";
+    records_hint: "All checked prompts, answers and tool calls, newest first.",
+        "Все проверенные запросы, ответы и вызовы инструментов, сначала новые.";
     time: "Time", "Время";
     kind: "Kind", "Вид";
     application: "Application", "Приложение";

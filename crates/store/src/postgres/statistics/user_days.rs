@@ -21,19 +21,22 @@ const ADD: &str = r#"
         SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $6::bigint[], $7::bigint[], $8::bigint[],
                              $9::bigint[], $10::bigint[])
             AS u (day, application_id, user_id, kind, messages, flagged, blocked, finds, last_ms)),
-    beyond AS (
-        SELECT fresh.day, fresh.application_id, fresh.user_id
-        FROM (
-            SELECT u.day, u.application_id, u.user_id,
-                row_number() OVER (PARTITION BY u.day, u.application_id ORDER BY u.user_id COLLATE "C") AS place
-            FROM given AS u WHERE u.kind = '' AND NOT EXISTS (
-                SELECT FROM user_days AS known
-                WHERE known.day = u.day AND known.application_id = u.application_id
-                    AND known.user_id = u.user_id AND known.kind = '' AND known.lane = $5::smallint)) AS fresh
-        WHERE fresh.place + (SELECT count(*) FROM (
+    fresh AS (
+        SELECT u.day, u.application_id, u.user_id,
+            row_number() OVER (PARTITION BY u.day, u.application_id ORDER BY u.user_id COLLATE "C") AS place
+        FROM given AS u WHERE u.kind = '' AND NOT EXISTS (
+            SELECT FROM user_days AS known
+            WHERE known.day = u.day AND known.application_id = u.application_id
+                AND known.user_id = u.user_id AND known.kind = '' AND known.lane = $5::smallint)),
+    room AS MATERIALIZED (
+        SELECT pairs.day, pairs.application_id, (SELECT count(*) FROM (
             SELECT 1 FROM user_days AS own
-            WHERE own.day = fresh.day AND own.application_id = fresh.application_id
-                AND own.kind = '' AND own.lane = $5::smallint LIMIT $11::bigint) AS few) > $11::bigint)
+            WHERE own.day = pairs.day AND own.application_id = pairs.application_id
+                AND own.kind = '' AND own.lane = $5::smallint LIMIT $11::bigint) AS few) AS taken
+        FROM (SELECT DISTINCT day, application_id FROM fresh) AS pairs),
+    beyond AS (
+        SELECT fresh.day, fresh.application_id, fresh.user_id FROM fresh JOIN room USING (day, application_id)
+        WHERE fresh.place + room.taken > $11::bigint)
     INSERT INTO user_days AS d
     SELECT summed.day, summed.application_id, summed.user_id, summed.kind, $5::smallint, summed.messages, summed.flagged,
         summed.blocked, summed.finds, summed.last_ms
