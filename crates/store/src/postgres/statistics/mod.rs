@@ -9,3 +9,4 @@ mod spending;
 pub(super) mod totals;
 pub(super) mod traffic;
 pub(super) mod user_days;
+mod user_sums;
