@@ -25,8 +25,10 @@ impl ErasureReplay {
         for row in rows {
             match row.table() {
                 Table::Tombstones => drop(self.learn(row)),
-                // Sums of costs keep the names of users for longer than retention keeps their records.
-                Table::Records | Table::Sessions | Table::Costs => self.search(row),
+                // Sums keep the names of users for longer than retention keeps their records.
+                Table::Records | Table::Sessions | Table::Costs | Table::UserDays => {
+                    self.search(row);
+                }
                 _ => {}
             }
         }
@@ -121,10 +123,15 @@ mod tests {
             (found[0].user_id.as_str(), found[0].application_id),
             ("everywhere", None)
         );
-        // Whom nothing names any more but the sums of costs.
-        let line = format!(r#"{{"application_id":"{one}","user_id":"once","day":7}}"#);
-        replay.look_at(&[Row::from_line(Table::Costs, &line).unwrap()]);
-        assert_eq!(replay.found()[1].application_id, Some(ApplicationId(one)));
-        assert_eq!((replay.tombstones(), replay.latest_ms()), (2, Some(5)));
+        // Whom nothing names any more but sums.
+        assert!(replay.learn(&tombstone("rarely", Some(one))));
+        for (user, table) in [("once", Table::Costs), ("rarely", Table::UserDays)] {
+            let line = format!(r#"{{"application_id":"{one}","user_id":"{user}","day":7}}"#);
+            replay.look_at(&[Row::from_line(table, &line).unwrap()]);
+            let found = replay.found().pop().unwrap();
+            assert_eq!(found.user_id, user);
+            assert_eq!(found.application_id, Some(ApplicationId(one)));
+        }
+        assert_eq!((replay.tombstones(), replay.latest_ms()), (3, Some(5)));
     }
 }

@@ -164,7 +164,7 @@ pub(crate) fn users(mut query: Query, today: i64) -> Result<UserFilter, ApiError
     let order = query.typed("sort", ORDER, user_order)?;
     let page = format!("must be an integer from 1 to {MOST_USER_PAGES}");
     let page = query.typed("page", &page, |text| {
-        let page = text.parse().ok();
+        let page = text.parse::<u32>().ok();
         page.filter(|page| (1..=MOST_USER_PAGES).contains(page))
     })?;
     let (first, last) = checked(days(&mut query, today)?)?;

@@ -9,7 +9,7 @@
   function localize(time) {
     const written = WRITTEN.exec(time.textContent.trim());
     const at = new Date(time.dateTime);
-    if (!written || time.dataset.local || Number.isNaN(at.getTime())) return;
+    if (!written || time.dataset.local || time.closest('[data-utc]') || Number.isNaN(at.getTime())) return;
     time.dataset.local = '1';
     const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
     const seconds = written[1] ? `:${two(at.getSeconds())}` : '';

@@ -50,7 +50,7 @@ pub(super) async fn page(
     let names: Vec<_> = names.into_iter().map(|account| account.name).collect();
     let (view, o) = (&visit.view, visit.view.o());
     let content = html! {
-        (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
+        (head(o.audit, html! { p.dim { (o.audit_hint) (layout::components::in_utc(view)) } }, html! {}))
         (query.form(view, &names))
         (list)
     };

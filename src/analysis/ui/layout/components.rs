@@ -135,6 +135,11 @@ pub(crate) fn time_exact(ms: i64) -> Markup {
     html! { time datetime=(exact) title=(exact) { (stamp.strftime("%Y-%m-%d %H:%M:%S").to_string()) } }
 }
 
+/// Says that times are in UTC, where no script writes them in the browser's zone.
+pub(crate) fn in_utc(view: &View) -> Markup {
+    html! { span.unscripted { " " (view.keys().in_utc) } }
+}
+
 /// A time that may not have come.
 pub(crate) fn maybe_time(ms: Option<i64>) -> Markup {
     match ms {

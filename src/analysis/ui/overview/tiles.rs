@@ -99,6 +99,9 @@ fn traffic(view: &View, totals: &Totals, records: &Records<'_>) -> Vec<Tile> {
     ]
 }
 
+/// What of an hour is counted.
+type CountOf = fn(&HourTraffic) -> u64;
+
 fn verdicts(view: &View, totals: &Totals, records: &Records<'_>) -> Vec<Tile> {
     let total = &totals.now;
     let (t, o) = (view.t, view.o());
@@ -106,7 +109,7 @@ fn verdicts(view: &View, totals: &Totals, records: &Records<'_>) -> Vec<Tile> {
         o.of_messages
             .replace("{}", &view.u().percent(percent(part, messages(total)), 1))
     };
-    let tile = |(name, verdict, take): (&'static str, &str, fn(&HourTraffic) -> u64)| {
+    let tile = |(name, verdict, take): (&'static str, &str, CountOf)| {
         let count = take(total);
         Tile {
             name,
@@ -121,7 +124,7 @@ fn verdicts(view: &View, totals: &Totals, records: &Records<'_>) -> Vec<Tile> {
             },
         }
     };
-    let sums: [(&'static str, &str, fn(&HourTraffic) -> u64); 6] = [
+    let sums: [(&'static str, &str, CountOf); 6] = [
         (o.blocked, "blocked", |sum| sum.blocked),
         (o.with_sensitive_data, "dataclean", |sum| {
             sum.flagged_dataclean

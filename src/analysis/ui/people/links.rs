@@ -43,7 +43,8 @@ pub(super) fn user_address(application: ApplicationId, user: &str, days: (i64, i
 
 /// The records of a user in these days that further parts of a filter narrow.
 pub(super) fn records_address(
-    (application, user): (ApplicationId, &str),
+    application: ApplicationId,
+    user: &str,
     days: (i64, i64),
     further: &[(&str, &str)],
 ) -> String {

@@ -16,7 +16,7 @@ pub(super) fn all(view: &View, page: &UserPage, days: (i64, i64), names: &Names)
     let (r, p) = (view.r(), view.p());
     let table = Table {
         name: p.people,
-        look: "records",
+        look: "records people",
         columns: [
             Column::Text(r.user),
             Column::Text(r.application),

@@ -138,7 +138,7 @@ impl UserReport<'_> {
     }
 
     fn records(&self, days: (i64, i64), further: &[(&str, &str)]) -> String {
-        records_address((self.application, self.user), days, further)
+        records_address(self.application, self.user, days, further)
     }
 
     fn of(&self, application: ApplicationId) -> impl Iterator<Item = &UserDay> {

@@ -3,6 +3,7 @@
 phrases! {
     clock: "Time zone", "Часовой пояс";
     local: "Local", "Местное";
+    in_utc: "Times are in UTC.", "Время: UTC.";
     keys: "Keyboard", "Клавиши";
     go_to: "Go to a page", "Перейти на страницу";
     search: "focus the search", "перейти к поиску";

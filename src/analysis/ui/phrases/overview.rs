@@ -3,7 +3,7 @@
 phrases! {
     // Overview
     overview: "Overview", "Обзор";
-    overview_hint: "Traffic and findings. Times are in UTC.", "Трафик и результаты проверок. Время: UTC.";
+    overview_hint: "Traffic and findings. Charts and days are in UTC.", "Трафик и результаты проверок. Графики и дни по UTC.";
     period: "Period", "Период";
     last_day: "24 hours", "24 часа";
     last_week: "7 days", "7 дней";
@@ -123,8 +123,8 @@ phrases! {
 
     // Audit
     audit: "Audit log", "Журнал действий";
-    audit_hint: "Who changed what and who read originals, newest first. Times are in UTC. Texts, passwords and tokens are never logged.",
-        "Кто и что изменил и кто читал исходные тексты, сначала новые. Время: UTC. Тексты, пароли и токены сюда не попадают.";
+    audit_hint: "Who changed what and who read originals, newest first. Texts, passwords and tokens are never logged.",
+        "Кто и что изменил и кто читал исходные тексты, сначала новые. Тексты, пароли и токены сюда не попадают.";
     person: "Person or token", "Пользователь или токен";
     action: "Action", "Действие";
     any_action: "Any", "Любое";

@@ -2,8 +2,8 @@
 
 phrases! {
     records: "Records", "Записи";
-    records_hint: "All checked exchanges and tool calls, newest first. Times are in UTC.",
-        "Все проверенные обмены и вызовы инструментов, сначала новые. Время: UTC.";
+    records_hint: "All checked exchanges and tool calls, newest first.",
+        "Все проверенные обмены и вызовы инструментов, сначала новые.";
     time: "Time", "Время";
     kind: "Kind", "Тип";
     application: "Application", "Приложение";

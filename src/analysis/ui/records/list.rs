@@ -48,7 +48,7 @@ pub(super) async fn page_with(
     let saved = filter_bar::bar(services, visit, query).await?;
     let r = visit.view.r();
     let content = html! {
-        (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
+        (head(r.records, html! { p.dim { (r.records_hint) (layout::components::in_utc(&visit.view)) } }, html! {}))
         (message)
         (saved)
         (filters::form(visit, query))
@@ -180,7 +180,7 @@ fn search(view: &View, query: &ListQuery, page: &RecordPage, enough: u32) -> Mar
         div.seek data-seek=(older(query, page).unwrap_or_default()) data-enough=(enough)
             data-stopped=(r.search_stopped) data-broke=(r.search_broke) {
             span.dot aria-hidden="true" {}
-            span.told {
+            span.told data-utc {
                 @match back {
                     Some(back) => { (r.searched_back.replace("{}", &count)) " " (time_exact(back.until_ms)) " UTC." }
                     None => (r.searched_all.replace("{}", &count)),

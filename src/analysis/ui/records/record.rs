@@ -158,7 +158,7 @@ fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
     let (r, summary) = (view.r(), &record.summary);
     html! {
         p.facts {
-            span { (time_exact(summary.created_at_ms)) " UTC" }
+            span { (time_exact(summary.created_at_ms)) " " span data-zone { "UTC" } }
             (rows::application(r, summary.application_id, names))
             @if let Some(user) = &summary.user_id {
                 (bounded_text::link(user, LinkStyle::plain(r.user), |user| paths::address("/ui/records", &[("user_id", user)])))

@@ -1,6 +1,6 @@
 -- What each end user does by the day (UTC). The row with the empty kind counts messages, the others finds of a type.
--- Names of more than 512 bytes count as 'other'. Messages without a user are not counted. Each writer counts in a lane of its
--- own, as for the statistics.
+-- Names of more than 512 bytes count as 'other'. Messages without a user are not counted. Each writer counts in a lane
+-- of its own, as for the statistics.
 CREATE TABLE user_days (
     day            bigint   NOT NULL, -- since 1970-01-01
     application_id uuid     NOT NULL,

@@ -1,7 +1,7 @@
 //! Reads statistics per day, application and stage, and traffic per hour.
 
 use super::user_names::NEXT;
-use super::{cost_sums, spending, traffic, user_days};
+use super::{cost_sums, spending, traffic, user_sums};
 use crate::costs::{CostFilter, CostSum, SpendingFilter};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
@@ -108,11 +108,11 @@ impl StatisticsStore for PostgresStore {
     }
 
     async fn users(&self, filter: &UserFilter) -> Result<Vec<UserTotal>, StoreError> {
-        user_days::totals(self, filter).await
+        user_sums::totals(self, filter).await
     }
 
     async fn user_days(&self, filter: &UserDayFilter) -> Result<Vec<UserDay>, StoreError> {
-        user_days::days(self, filter).await
+        user_sums::days(self, filter).await
     }
 
     async fn traffic(

@@ -10,3 +10,4 @@ pub(super) mod totals;
 pub(super) mod traffic;
 pub(super) mod user_days;
 mod user_names;
+mod user_sums;

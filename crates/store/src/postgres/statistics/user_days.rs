@@ -1,17 +1,13 @@
-//! End users by the day: counts what a batch of records adds, reads it, and deletes old days.
+//! End users by the day: counts what a batch of records adds, and deletes old days. `user_sums` reads them.
 
 use crate::costs::{OTHER_NAMES, first_kept_day};
 use crate::error::StoreError;
 use crate::postgres::records::row::RecordRow;
 use crate::postgres::seq::Day;
-use crate::postgres::store::PostgresStore;
-use crate::postgres::values::{bounded, escaped};
-use crate::sql::user_days::{day, order, total};
+use crate::postgres::values::bounded;
 use crate::statistics::shared_kind;
-use crate::user_days::{
-    LONGEST_COUNTED_NAME, MOST_USER_DAYS, MOST_USERS, UserDay, UserDayFilter, UserFilter, UserTotal,
-};
-use sqlx::{AssertSqlSafe, PgConnection};
+use crate::user_days::{LONGEST_COUNTED_NAME, MOST_USERS};
+use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -21,19 +17,22 @@ const ADD: &str = r#"
         SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $6::bigint[], $7::bigint[], $8::bigint[],
                              $9::bigint[], $10::bigint[])
             AS u (day, application_id, user_id, kind, messages, flagged, blocked, finds, last_ms)),
-    beyond AS (
-        SELECT fresh.day, fresh.application_id, fresh.user_id
-        FROM (
-            SELECT u.day, u.application_id, u.user_id,
-                row_number() OVER (PARTITION BY u.day, u.application_id ORDER BY u.user_id COLLATE "C") AS place
-            FROM given AS u WHERE u.kind = '' AND NOT EXISTS (
-                SELECT FROM user_days AS known
-                WHERE known.day = u.day AND known.application_id = u.application_id
-                    AND known.user_id = u.user_id AND known.kind = '' AND known.lane = $5::smallint)) AS fresh
-        WHERE fresh.place + (SELECT count(*) FROM (
+    fresh AS (
+        SELECT u.day, u.application_id, u.user_id,
+            row_number() OVER (PARTITION BY u.day, u.application_id ORDER BY u.user_id COLLATE "C") AS place
+        FROM given AS u WHERE u.kind = '' AND NOT EXISTS (
+            SELECT FROM user_days AS known
+            WHERE known.day = u.day AND known.application_id = u.application_id
+                AND known.user_id = u.user_id AND known.kind = '' AND known.lane = $5::smallint)),
+    room AS MATERIALIZED (
+        SELECT pairs.day, pairs.application_id, (SELECT count(*) FROM (
             SELECT 1 FROM user_days AS own
-            WHERE own.day = fresh.day AND own.application_id = fresh.application_id
-                AND own.kind = '' AND own.lane = $5::smallint LIMIT $11::bigint) AS few) > $11::bigint)
+            WHERE own.day = pairs.day AND own.application_id = pairs.application_id
+                AND own.kind = '' AND own.lane = $5::smallint LIMIT $11::bigint) AS few) AS taken
+        FROM (SELECT DISTINCT day, application_id FROM fresh) AS pairs),
+    beyond AS (
+        SELECT fresh.day, fresh.application_id, fresh.user_id FROM fresh JOIN room USING (day, application_id)
+        WHERE fresh.place + room.taken > $11::bigint)
     INSERT INTO user_days AS d
     SELECT summed.day, summed.application_id, summed.user_id, summed.kind, $5::smallint, summed.messages, summed.flagged,
         summed.blocked, summed.finds, summed.last_ms
@@ -51,32 +50,6 @@ const ADD: &str = r#"
         blocked = d.blocked + excluded.blocked,
         finds = d.finds + excluded.finds,
         last_ms = greatest(d.last_ms, excluded.last_ms)"#;
-
-/// The days from $2 are those that are asked for, those before are the ones to compare with.
-const TOTALS: &str = r#"
-    SELECT * FROM (
-        SELECT application_id, user_id,
-            (coalesce(sum(messages) FILTER (WHERE day >= $2), 0))::bigint AS messages,
-            (coalesce(sum(flagged) FILTER (WHERE day >= $2), 0))::bigint AS flagged,
-            (coalesce(sum(blocked) FILTER (WHERE day >= $2), 0))::bigint AS blocked,
-            (coalesce(sum(messages) FILTER (WHERE day < $2), 0))::bigint AS messages_before,
-            (coalesce(sum(flagged) FILTER (WHERE day < $2), 0))::bigint AS flagged_before,
-            (coalesce(sum(blocked) FILTER (WHERE day < $2), 0))::bigint AS blocked_before,
-            max(last_ms) AS last_ms
-        FROM user_days
-        WHERE day BETWEEN $1 AND $3 AND kind = '' AND ($4::uuid IS NULL OR application_id = $4)
-            AND ($5::text IS NULL OR strpos(lower(user_id COLLATE "C"), lower($5::text COLLATE "C")) > 0)
-            AND application_id IN (SELECT id FROM applications)
-        GROUP BY application_id, user_id) AS summed
-    WHERE messages > 0"#;
-const DAYS: &str = r#"
-    SELECT day, application_id, user_id, kind, sum(messages)::bigint AS messages, sum(flagged)::bigint AS flagged,
-        sum(blocked)::bigint AS blocked, sum(finds)::bigint AS finds, max(last_ms) AS last_ms
-    FROM user_days
-    WHERE user_id = ANY ($1) AND day BETWEEN $2 AND $3 AND ($4::uuid IS NULL OR application_id = $4)
-        AND application_id IN (SELECT id FROM applications)
-    GROUP BY day, application_id, user_id, kind
-    ORDER BY day DESC, application_id, user_id COLLATE "C", kind COLLATE "C" LIMIT $5"#;
 
 /// The most rows that one statement deletes, and the most statements in one run; the next run goes on.
 const STEP: i64 = 5_000;
@@ -173,46 +146,6 @@ impl<'r> UserTotals<'r> {
             .await
             .map(drop)
     }
-}
-
-pub(super) async fn totals(
-    store: &PostgresStore,
-    filter: &UserFilter,
-) -> Result<Vec<UserTotal>, StoreError> {
-    let by = order(filter.order);
-    // Composed of constants.
-    let sql = AssertSqlSafe(format!(
-        r#"{TOTALS} ORDER BY {by}, user_id COLLATE "C", application_id LIMIT $6 OFFSET $7"#
-    ));
-    let part = filter.name_part.as_deref().map(escaped);
-    let query = sqlx::query(sql)
-        .bind(filter.first_day_before())
-        .bind(filter.days.0)
-        .bind(filter.days.1)
-        .bind(filter.application_id.map(|id| id.0))
-        .bind(part)
-        .bind(i64::from(filter.limit))
-        .bind(i64::from(filter.skipped))
-        .persistent(false);
-    store.all(query).await?.iter().map(total).collect()
-}
-
-pub(super) async fn days(
-    store: &PostgresStore,
-    filter: &UserDayFilter,
-) -> Result<Vec<UserDay>, StoreError> {
-    let users = filter
-        .user_ids
-        .iter()
-        .map(|user| escaped(user).into_owned());
-    let query = sqlx::query(DAYS)
-        .bind(users.collect::<Vec<_>>())
-        .bind(filter.days.0)
-        .bind(filter.days.1)
-        .bind(filter.application_id.map(|id| id.0))
-        .bind(MOST_USER_DAYS)
-        .persistent(false);
-    store.all(query).await?.iter().map(day).collect()
 }
 
 /// Deletes days older than those that are kept, in bounded steps.

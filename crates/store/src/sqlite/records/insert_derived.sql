@@ -128,25 +128,27 @@ ON CONFLICT (by_user, day, application_id, user_id, model, currency, priced) DO 
 
 -- What each end user does by the day: messages under an empty kind, and finds by type; own patterns count as one type.
 -- Names without end count as one user: those of more than 512 bytes, and those beyond 5,000 of a day and application.
+WITH named AS MATERIALIZED (
+    SELECT *, EXISTS (
+        SELECT 1 FROM user_days AS known
+        WHERE known.day = sent.day AND known.application_id = sent.application_id
+            AND known.user_id = sent.user_id AND known.kind = '') AS is_known
+    FROM (
+        SELECT (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000 AS day, application_id,
+            CASE WHEN octet_length(user_id) > 512 THEN 'other' ELSE user_id END AS user_id, count(*) AS messages,
+            sum(flagged) AS flagged, sum(blocked) AS blocked, max(created_at_ms) AS last_ms
+        FROM records WHERE seq >= ?1 AND seq < ?2 AND user_id <> '' GROUP BY 1, 2, 3) AS sent),
+room AS MATERIALIZED (
+    SELECT day, application_id, (SELECT count(*) FROM (
+            SELECT 1 FROM user_days AS own
+            WHERE own.day = fresh.day AND own.application_id = fresh.application_id AND own.kind = '' LIMIT 5000)) AS taken
+    FROM (SELECT DISTINCT day, application_id FROM named WHERE NOT is_known) AS fresh)
 INSERT INTO user_days
 SELECT day, application_id,
-    CASE WHEN is_known OR place + (SELECT count(*) FROM (
-            SELECT 1 FROM user_days AS own
-            WHERE own.day = found.day AND own.application_id = found.application_id AND own.kind = '' LIMIT 5000)) <= 5000
+    CASE WHEN is_known OR place + taken <= 5000
         THEN user_id ELSE 'other' END, '', sum(messages), sum(flagged), sum(blocked), 0, max(last_ms)
-FROM (
-    SELECT *, row_number() OVER (PARTITION BY day, application_id, is_known ORDER BY user_id) AS place
-    FROM (
-        SELECT *, EXISTS (
-            SELECT 1 FROM user_days AS known
-            WHERE known.day = named.day AND known.application_id = named.application_id
-                AND known.user_id = named.user_id AND known.kind = '') AS is_known
-        FROM (
-            SELECT (created_at_ms - ((created_at_ms % 86400000) + 86400000) % 86400000) / 86400000 AS day, application_id,
-                CASE WHEN octet_length(user_id) > 512 THEN 'other' ELSE user_id END AS user_id, count(*) AS messages,
-                sum(flagged) AS flagged, sum(blocked) AS blocked, max(created_at_ms) AS last_ms
-            FROM records WHERE seq >= ?1 AND seq < ?2 AND user_id <> '' GROUP BY 1, 2, 3) AS named)
-) AS found
+FROM (SELECT *, row_number() OVER (PARTITION BY day, application_id, is_known ORDER BY user_id) AS place FROM named)
+LEFT JOIN room USING (day, application_id)
 GROUP BY 1, 2, 3
 ON CONFLICT (day, application_id, user_id, kind) DO UPDATE SET messages = messages + excluded.messages,
     flagged = flagged + excluded.flagged, blocked = blocked + excluded.blocked,
