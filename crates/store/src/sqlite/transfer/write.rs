@@ -17,9 +17,7 @@ use crate::transfer::{
     Value, fit,
 };
 use async_trait::async_trait;
-use sqlx::sqlite::{
-    SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use std::fs::File;
 use std::path::{Path, PathBuf};
