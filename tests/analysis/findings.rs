@@ -127,7 +127,8 @@ fn deciding_takes_the_scope_triage_and_reading_alone_does_not() {
         200
     );
     // It reads no record, and no set of texts.
-    for path in [&format!("/records/{id}"), "/findings/evaluation"] {
+    let record = format!("/records/{id}");
+    for path in [record.as_str(), "/findings/evaluation"] {
         assert_eq!(
             call_as(&key, &stack, ("GET", path), Value::Null).status(),
             403,

@@ -1,6 +1,7 @@
 //! Builds a new file from portable rows. The file is no store before it has its name, so nothing in it has to
 //! outlive a crash until then: one sync at the end is enough.
 
+use super::bind::bind;
 use super::connect::connect;
 use super::findings;
 use crate::attachments::BlobHash;
@@ -16,10 +17,8 @@ use crate::transfer::{
     UNCHECKED, Value, fit,
 };
 use async_trait::async_trait;
-use sqlx::sqlite::{
-    SqliteArguments, SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
-};
-use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -242,22 +241,6 @@ fn insert_sql(table: Table, schema: i64) -> String {
         columns.join(", "),
         places.join(", ")
     )
-}
-
-pub(super) type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
-
-pub(super) fn bind<'q>(query: Query<'q>, values: &[Value]) -> Query<'q> {
-    values
-        .iter()
-        .cloned()
-        .fold(query, |query, value| match value {
-            Value::Null => query.bind(None::<i64>),
-            Value::Number(number) => query.bind(number),
-            Value::Flag(flag) => query.bind(flag),
-            Value::Id(id) => query.bind(id),
-            Value::Bytes(bytes) => query.bind(bytes),
-            Value::Text(text) => query.bind(text),
-        })
 }
 
 async fn set_state(connection: &mut SqliteConnection, rows: &[Row]) -> Result<(), StoreError> {
