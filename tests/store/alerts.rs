@@ -283,6 +283,9 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
     };
     bed.store.add_tombstone(&erasure, None).await.unwrap();
     bed.store.erase_step(&erasure).await.unwrap();
+    // A server looked at the records before, and writes now.
+    let late = vec![alert(bed, 5, Some("anna\0"))];
+    assert!(raise(bed, late, vec![delivery(5, 15)]).await);
     assert_eq!(ids(&bed.store.alerts(None, 10).await.unwrap()), [3, 2]);
     let gone = bed.store.alert_deliveries(Uuid::from_u128(1)).await;
     assert!(gone.unwrap().is_empty());

@@ -81,6 +81,11 @@ pub(crate) const FORGET_ERASED: [&str; 2] = [
         SELECT 1 FROM erased_users u WHERE u.user_hash = alert_rules.user_hash
             AND (u.application_id IS NULL OR u.application_id = alert_rules.application_id))",
 ];
+/// The same for one alert ($1): its user may have been erased while a server looked.
+pub(crate) const FORGET_RAISED: &str = "
+    DELETE FROM alerts WHERE id = $1 AND EXISTS (
+        SELECT 1 FROM erased_users u WHERE u.user_hash = alerts.user_hash
+            AND (u.application_id IS NULL OR u.application_id = alerts.application_id))";
 
 pub(crate) fn rule(row: &impl Columns) -> Result<AlertRule, StoreError> {
     Ok(AlertRule {
@@ -146,6 +151,7 @@ macro_rules! alert_writes {
             changes: crate::alerts::AlertChanges,
         ) -> Result<(), sqlx::Error> {
             let now_ms = changes.now_ms;
+            let raised: Vec<uuid::Uuid> = changes.raised.iter().map(|alert| alert.id).collect();
             for id in changes.ended {
                 let end = sqlx::query(crate::sql::alerts::END).bind(id);
                 end.bind(now_ms).execute(&mut *connection).await?;
@@ -164,6 +170,10 @@ macro_rules! alert_writes {
             }
             for delivery in changes.deliveries {
                 deliver(connection, delivery).await?;
+            }
+            for id in raised {
+                let forget = sqlx::query(crate::sql::alerts::FORGET_RAISED).bind(id);
+                forget.execute(&mut *connection).await?;
             }
             Ok(())
         }
