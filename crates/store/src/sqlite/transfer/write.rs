@@ -7,14 +7,15 @@ use super::findings;
 use crate::attachments::BlobHash;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
+use crate::sql::alerts::FORGET_ERASED;
 use crate::sql::chain;
 use crate::sql::transfer::refused_application;
 use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::{self, erasure};
 use crate::sqlite::store::{SqliteStore, private_file};
 use crate::transfer::{
-    BODY, CALL, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter, TOOL, Table,
-    UNCHECKED, Value, fit,
+    ALERTS_SCHEMA, BODY, CALL, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter,
+    TOOL, Table, UNCHECKED, Value, fit,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
@@ -163,6 +164,13 @@ impl StoreWriter for Writer {
                 if step.records == 0 {
                     break;
                 }
+            }
+        }
+        if self.schema >= ALERTS_SCHEMA {
+            for statement in FORGET_ERASED {
+                let forget = sqlx::raw_sql(statement);
+                let forgotten = forget.execute(&mut self.connection).await?;
+                self.has_erased |= forgotten.rows_affected() > 0;
             }
         }
         Ok(sum)
