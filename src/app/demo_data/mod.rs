@@ -14,6 +14,7 @@ use crate::config::Settings;
 use crate::observe::clock::calendar_ms;
 use anyhow::{Result, bail};
 use exchange::{Exchange, Outcome, Place};
+use futures_util::future::try_join_all;
 use monitor_model::ApplicationId;
 use people::App;
 use plan::PlanRequest;
@@ -137,9 +138,7 @@ impl<'s> Filling<'s> {
 
     /// Waits until all records are durable.
     async fn settle(&mut self) -> Result<(), ApiError> {
-        for record in self.waiting.drain(..) {
-            record.durable.await?;
-        }
+        try_join_all(self.waiting.drain(..).map(|record| record.durable)).await?;
         Ok(())
     }
 }
