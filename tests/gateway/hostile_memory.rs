@@ -114,7 +114,11 @@ fn what_an_address_has_without_an_accepted_key_is_bounded_and_a_larger_body_come
         .start();
     let (conns, _) = begun(&stack, &invented(of_size(400_000)), 10);
     all_held(&stack, 10, 400_000);
-    assert!(stack.metric(BUFFERED) <= BOUND);
+    // One of them does not count in the bound: it is over a quarter of it. The last ones move to files just now.
+    assert!(stack.metric(BUFFERED) <= BOUND + 400_000.0);
+    eventually("the others are in files", || {
+        (stack.metric(BUFFERED) <= BOUND).then_some(())
+    });
     drop(conns);
     empty(&stack);
     // One body that is larger than all that an address may have is completed, two at a time one after the other.
