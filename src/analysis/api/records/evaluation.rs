@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[schema(as = FindingPrecision)]
 struct Precisions<'a> {
-    /// By name.
+    /// One entry for each type with a decided finding, by name.
     types: Vec<LabelPrecision<'a>>,
     /// Findings that are counted: those that are confirmed or false alarms.
     decided: u64,

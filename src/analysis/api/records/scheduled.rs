@@ -111,7 +111,7 @@ fn open(export: &ExportSettings) -> Result<DailyExport, BlobError> {
     })
 }
 
-/// Never ends.
+/// Writes what is missing, again and again until the process stops it.
 async fn run(services: Arc<Services>, exports: Vec<DailyExport>, metrics: Arc<Metrics>) {
     loop {
         for export in &exports {

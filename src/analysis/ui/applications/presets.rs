@@ -17,7 +17,7 @@ const FIELD: &str = "preset";
 enum Preset {
     /// Finds more, with more false alarms.
     Strict,
-    /// The defaults.
+    /// The defaults of a new application.
     Balanced,
     /// Flags only what is beyond doubt.
     Careful,
