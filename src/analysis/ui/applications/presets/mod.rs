@@ -1,6 +1,8 @@
 //! Presets of the guardrails' thresholds: how strict all categories of one direction are. They fill the form and save
 //! nothing; what each threshold costs is shown beside it.
 
+pub(super) mod page;
+
 use super::controls::FormControls;
 use super::fields::prefix;
 use crate::analysis::ui::request::form::Form;
