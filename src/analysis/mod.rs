@@ -41,7 +41,7 @@ pub use admin::replay::{
 };
 pub use admin::tokens::{CreatedToken, Expiry, NewToken, Rotation, TokenPosition};
 pub use api::openapi::openapi_json;
-pub use api::records::scheduled::ScheduledExports;
+pub use api::records::export::scheduled::ScheduledExports;
 pub use api::route_names::RouteNames;
 pub use api::router::router;
 pub use api::token_json;

@@ -165,23 +165,29 @@ impl Serialize for Parameters<'_> {
                 &json!({"type": failure.kind, "code": failure.code, "message": failure.message, "closed_by": closed_by}),
             )?;
         }
-        if let Some(model) = &record.model {
-            map.serialize_entry(MODEL_PARAMETER, model)?;
-        }
-        if !record.usage.is_empty() {
-            map.serialize_entry(USAGE_PARAMETER, &record.usage)?;
-        }
-        if record.is_stored_response {
-            map.serialize_entry(STORED_RESPONSE_PARAMETER, &true)?;
-        }
-        if let Some(call) = &record.call {
-            map.serialize_entry(CALL_PARAMETER, call)?;
-        }
-        if let Some(chain) = &record.chain {
-            map.serialize_entry(CHAIN_PARAMETER, chain)?;
-        }
+        write_call(record, &mut map)?;
         map.end()
     }
+}
+
+/// What the gateway knows of the call, and the place of the record among its records.
+fn write_call<M: SerializeMap>(record: &Record, map: &mut M) -> Result<(), M::Error> {
+    if let Some(model) = &record.model {
+        map.serialize_entry(MODEL_PARAMETER, model)?;
+    }
+    if !record.usage.is_empty() {
+        map.serialize_entry(USAGE_PARAMETER, &record.usage)?;
+    }
+    if record.is_stored_response {
+        map.serialize_entry(STORED_RESPONSE_PARAMETER, &true)?;
+    }
+    if let Some(call) = &record.call {
+        map.serialize_entry(CALL_PARAMETER, call)?;
+    }
+    if let Some(chain) = &record.chain {
+        map.serialize_entry(CHAIN_PARAMETER, chain)?;
+    }
+    Ok(())
 }
 
 fn write_tools<M: SerializeMap>(

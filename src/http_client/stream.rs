@@ -25,8 +25,8 @@ pub struct StreamClient {
 }
 
 impl StreamClient {
-    /// A client for the server of `url`: over TLS with the authorities of `material`, or with the system's if there is
-    /// none.
+    /// A client for the server of `url`: over TLS with the authorities of `material`, or with the system's
+    /// if there is none.
     ///
     /// # Errors
     /// When the system's trusted certificates cannot be read, or the address is not a URI.

@@ -33,7 +33,7 @@ pub struct CallFacts {
     /// From the head of the request to the first byte of the answer, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ms: Option<u64>,
-    /// Who called.
+    /// The client's address; only where `monitor.record_client_address` asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_address: Option<IpAddr>,
 }

@@ -53,7 +53,7 @@ pub struct ValueFilter {
 /// In how many other records the values of one type are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SameValues {
-    /// The type.
+    /// The entity type.
     pub kind: String,
     /// Other records; above [`MOST_SAME`] there are more.
     pub records: u64,

@@ -21,7 +21,7 @@ pub struct SiemDestination {
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventSource {
-    /// A record.
+    /// The record with this identifier.
     Record(RecordId),
     /// The entry of the audit log with this position.
     Audit(i64),
@@ -39,7 +39,7 @@ pub struct QueuedEvent {
 /// How far a destination is behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiemLag {
-    /// Its name.
+    /// The destination's name in the configuration.
     pub name: String,
     /// Events that wait.
     pub waiting: u64,

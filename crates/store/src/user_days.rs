@@ -38,12 +38,10 @@ impl UserFilter {
 /// Which users come first. Those that are alike follow by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserOrder {
-    /// Most flagged messages.
     #[default]
     Flagged,
     /// The highest share of flagged messages.
     Share,
-    /// Most messages.
     Messages,
     /// The latest message.
     LastSeen,
@@ -104,7 +102,7 @@ pub struct UserDay {
 /// What a [`UserDay`] counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserDayCount {
-    /// All messages.
+    /// Messages, whatever was found in them.
     Messages(UserCounts),
     /// Finds of one type; of an application's own patterns [`crate::OTHER_FINDS`].
     Finds {

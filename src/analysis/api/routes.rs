@@ -5,9 +5,10 @@ use super::admin::{
     versions,
 };
 use super::ingest::{batch, process, tool_calls};
+use super::records::findings::{self, evaluation};
 use super::records::{
-    attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
-    findings, list, sessions, statistics,
+    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
+    sessions, statistics,
 };
 use crate::analysis::Services;
 use axum::extract::DefaultBodyLimit;

@@ -6,6 +6,7 @@ mod pending;
 mod reused_id;
 
 use super::Ingest;
+use super::inline_rules::{InlineRules, Validation};
 use super::owned_message::OwnedMessage;
 use super::parameters::Parameters;
 use super::parts::PendingParts;
@@ -284,10 +285,7 @@ impl Ingest {
             tenant: caller.tenant(application.id),
             urgency,
         };
-        let inline = match validation {
-            Some(validation) => Some(self.inline_rules.compile(validation, claim).await?),
-            None => None,
-        };
+        let inline = self.compile_inline(validation, claim).await?;
         let rules = RulesInForce {
             application,
             stage,
@@ -307,22 +305,40 @@ impl Ingest {
         record.created_at_ms = received_ms.unwrap_or(record.created_at_ms);
         record.token = caller.token_id.map(|_| caller.name.clone());
         record.found_values = found_values;
-        let names = (!self.cost_names.name(&mut record)).then(|| PendingNames {
-            names: self.cost_names.clone(),
-            prices: self.prices.load_full(),
-        });
-        let cost = self.pending_cost(&record);
         let parts = (!tools.is_empty()).then(|| PendingParts {
             analyzer: self.analyzer.clone(),
             rules,
             tools,
             claim,
         });
+        let pending = self.pending(&mut record, parts);
         Ok(BuiltRecord {
             record,
             caller_view,
-            pending: Pending { parts, cost, names },
+            pending,
         })
+    }
+
+    /// The rules that came with a request.
+    async fn compile_inline(
+        &self,
+        validation: Option<Validation>,
+        claim: Claim,
+    ) -> Result<Option<InlineRules>, ApiError> {
+        match validation {
+            Some(validation) => Ok(Some(self.inline_rules.compile(validation, claim).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// What a record still waits for, beside these parts.
+    fn pending(&self, record: &mut NewRecord, parts: Option<PendingParts>) -> Pending {
+        let names = (!self.cost_names.name(record)).then(|| PendingNames {
+            names: self.cost_names.clone(),
+            prices: self.prices.load_full(),
+        });
+        let cost = self.pending_cost(record);
+        Pending { parts, cost, names }
     }
 
     /// What was found in a message, as hashes.

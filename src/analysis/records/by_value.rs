@@ -34,7 +34,7 @@ pub(crate) struct ValueSearch {
 
 /// Which records share values with one.
 pub(crate) struct SameSearch {
-    /// The record.
+    /// The record whose values are searched; it is not among those found.
     pub(crate) id: RecordId,
     /// The type of the values; None for all of them.
     pub(crate) kind: Option<String>,

@@ -6,7 +6,6 @@ pub(crate) mod by_value;
 pub(crate) mod chain_report;
 pub mod documents;
 pub(crate) mod erasure;
-pub(crate) mod evaluation;
 pub(crate) mod exchanges;
 pub(crate) mod files;
 pub(crate) mod findings;

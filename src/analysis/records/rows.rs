@@ -29,7 +29,7 @@ pub(crate) struct RowMessage {
 
 /// Which row follows another one in a list.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Newer,
     Older,
 }
@@ -72,7 +72,7 @@ impl Records {
         caller: &Caller,
         filter: &RecordFilter,
         of: &[&RecordSummary],
-        way: Way,
+        direction: Direction,
     ) -> Result<Option<ListRow>, ApiError> {
         let found = of.iter().filter(|message| surely_finds(filter, message));
         let place = found.map(|message| message.seq).max();
@@ -83,9 +83,9 @@ impl Records {
             limit: NEAR,
             ..filter.clone()
         };
-        (near.before, near.after) = match way {
-            Way::Older => (Some(place), None),
-            Way::Newer => (None, Some(place)),
+        (near.before, near.after) = match direction {
+            Direction::Older => (Some(place), None),
+            Direction::Newer => (None, Some(place)),
         };
         let mut records = self.page(caller, near).await?.records;
         records.sort_by_key(|record| std::cmp::Reverse(record.seq));
@@ -95,9 +95,9 @@ impl Records {
                 .iter()
                 .any(|one| of.iter().any(|own| own.id == one.summary.id))
         });
-        Ok(match way {
-            Way::Older => rows.into_iter().next(),
-            Way::Newer => rows.pop(),
+        Ok(match direction {
+            Direction::Older => rows.into_iter().next(),
+            Direction::Newer => rows.pop(),
         })
     }
 }

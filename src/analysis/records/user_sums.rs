@@ -77,12 +77,9 @@ pub(crate) struct UserList {
 /// Which sums come first; those that are alike follow by application and name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SumOrder {
-    /// Most tokens.
     #[default]
     Tokens,
-    /// Most messages.
     Messages,
-    /// Most flagged messages.
     Flagged,
     /// The highest share of flagged messages.
     Share,

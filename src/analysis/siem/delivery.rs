@@ -70,7 +70,7 @@ impl From<StoreError> for Fault {
 }
 
 impl Delivery {
-    /// Never ends.
+    /// Sends what waits, again and again until the task is aborted.
     pub(super) async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         loop {

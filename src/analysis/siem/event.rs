@@ -4,7 +4,7 @@
 use monitor_model::{ApplicationId, TypeCount};
 use monitor_store::{AuditEntry, StoredRecord};
 
-/// An event.
+/// What a destination gets of one verdict or one entry of the audit log, before it is written in its format.
 pub(super) struct Event {
     /// The same whenever the event is sent again.
     pub(super) uid: String,

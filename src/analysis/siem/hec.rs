@@ -16,7 +16,7 @@ const PATH: &str = "/services/collector/event";
 /// Largest answer that is read.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// A collector.
+/// Posts batches to the HTTP event collector of a Splunk, with its token.
 pub(super) struct HecSender {
     client: HttpClient,
     uri: Uri,

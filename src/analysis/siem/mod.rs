@@ -44,7 +44,7 @@ pub(crate) struct SiemTasks {
 
 /// A destination on the status page.
 pub(crate) struct DestinationState {
-    /// Its name.
+    /// The name in the configuration.
     pub(crate) name: String,
     /// Events that wait.
     pub(crate) waiting: u64,

@@ -49,8 +49,8 @@ pub struct Evaluation {
     pub types: BTreeMap<String, Counts>,
     /// Texts that were checked.
     pub texts: u64,
-    /// Decisions about what is not looked for here: custom types and policies, types in cleaned texts, categories of
-    /// answers.
+    /// Decisions about what is not looked for here: custom types and policies, types in cleaned texts,
+    /// categories of answers.
     pub skipped: u64,
     /// Lines that could not be read.
     pub problems: u64,

@@ -1,7 +1,6 @@
 //! What happened, one struct for each event: `emit` writes the log line and updates the metric together.
 //! No event carries a body, a key or personal data.
 
-mod attachments;
 mod calls;
 mod clock;
 mod exports;
@@ -13,15 +12,14 @@ mod retention;
 mod siem;
 mod spool;
 mod store;
-mod streams;
 mod turns;
 mod upgrades;
 mod upstreams;
 
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
-pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
 pub use calls::{
-    CallEnded, ConnectionEnded, HeartbeatSent, TokensUsed, ToolPartsOmitted, UpstreamRetried,
+    AttachmentsAbandoned, AttachmentsEnded, CallEnded, ConnectionEnded, HeartbeatSent, StreamAsked,
+    TokensUsed, ToolPartsOmitted, Unreplayed, UpstreamRetried,
 };
 pub use clock::{ClockDoubted, ClockJumped};
 pub use exports::RecordExportEnded;
@@ -40,7 +38,6 @@ pub use spool::{
     log_spool_losses,
 };
 pub use store::{CostNamesFull, FileStorageFailed, IdReused, StoreFailed};
-pub use streams::{StreamAsked, Unreplayed};
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};
 pub use upstreams::{FailedOver, UpstreamHealthChanged};

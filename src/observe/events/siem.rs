@@ -6,7 +6,7 @@ use log::{info, warn};
 
 /// Events left the queue of a destination.
 pub struct SiemEventsLeft<'a> {
-    /// The destination.
+    /// The destination's name in the configuration.
     pub destination: &'a str,
     /// How they left it.
     pub result: SiemResult,
@@ -36,7 +36,7 @@ impl SiemEventsLeft<'_> {
 
 /// A destination did not take a batch of events.
 pub struct SiemFailed<'a> {
-    /// The destination.
+    /// The destination's name in the configuration.
     pub destination: &'a str,
     /// Why, in fixed words.
     pub reason: &'a str,
@@ -61,12 +61,12 @@ impl SiemFailed<'_> {
 
 /// A destination takes events again.
 pub struct SiemBack<'a> {
-    /// The destination.
+    /// The destination's name in the configuration.
     pub destination: &'a str,
 }
 
 impl SiemBack<'_> {
-    /// Logs it.
+    /// Logs that the queue moves again.
     pub fn emit(&self) {
         info!(target: "siem", "{} takes events again", self.destination);
     }

@@ -6,7 +6,6 @@ mod analysis;
 mod calls;
 mod costs;
 mod limits;
-mod model_calls;
 mod outputs;
 mod register;
 mod remote;
@@ -16,13 +15,12 @@ mod store;
 mod streams;
 #[cfg(test)]
 mod tests;
-mod tokens;
 mod turns;
 mod upstreams;
 
 pub use alerts::AlertMetrics;
 pub use analysis::AnalysisMetrics;
-pub use calls::CallTimes;
+pub use calls::{CallTimes, TokenMetrics};
 pub use costs::{CallLabels, CostMetrics};
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
@@ -31,7 +29,6 @@ pub use siem::SiemMetrics;
 pub use spool::SpoolMetrics;
 pub use store::{PoolUse, StoreMetrics};
 pub use streams::StreamMetrics;
-pub use tokens::TokenMetrics;
 pub use turns::TurnMetrics;
 pub use upstreams::{UpstreamMetrics, UpstreamName};
 

@@ -22,7 +22,7 @@ const LAG_SECONDS: About = (
 );
 const DESTINATION: &str = "destination";
 
-/// Of destinations.
+/// What leaves for other systems, and what waits; one child per configured destination.
 pub struct SiemMetrics {
     events: IntCounterVec,
     failures: IntCounterVec,

@@ -26,8 +26,8 @@ pub struct ExportStore {
 pub struct ExportUpload(WriteMultipart);
 
 impl ExportStore {
-    /// A folder; created with access for its owner only if it does not exist. What an interrupted export left is
-    /// removed.
+    /// A folder; created with access for its owner only if it does not exist. What an interrupted export
+    /// left is removed.
     ///
     /// # Errors
     /// [`BlobError`] when it cannot be created or read.

@@ -31,7 +31,7 @@ pub const POLICY_LABEL: &str = "policy:";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum FindingState {
-    /// Nothing yet.
+    /// Nobody has decided yet: the state of a new finding.
     Open,
     /// It was flagged rightly.
     Confirmed,
@@ -42,7 +42,7 @@ pub enum FindingState {
 }
 
 impl FindingState {
-    /// Every state.
+    /// In the order of the enum.
     pub const ALL: [Self; 4] = [
         Self::Open,
         Self::Confirmed,
@@ -91,7 +91,7 @@ pub enum FindingReason {
 }
 
 impl FindingReason {
-    /// Every reason.
+    /// In the order of the enum.
     pub const ALL: [Self; 9] = [
         Self::RealData,
         Self::RealViolation,
@@ -130,7 +130,7 @@ impl FindingReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClusterId(pub Uuid);
 
-/// A finding.
+/// A flagged record, and what people decided about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The position of its record, and cursor of [`FindingFilter::before`].
@@ -253,7 +253,7 @@ pub enum FindingTargets {
 /// A change of findings; None leaves a field as it is.
 #[derive(Clone, Debug)]
 pub struct FindingChange {
-    /// Which ones.
+    /// The findings that it changes.
     pub targets: FindingTargets,
     /// Only those of this application.
     pub application_id: Option<ApplicationId>,
@@ -274,7 +274,7 @@ pub struct FindingChange {
 /// An account that looks after findings.
 #[derive(Clone, Debug)]
 pub struct Assignee {
-    /// The account.
+    /// The account's identifier.
     pub id: AccountId,
     /// Its name, which the history keeps.
     pub name: String,

@@ -5,7 +5,7 @@
 //! The table is partitioned, so that an index is one of the parent, which holds nothing, and one of each partition that
 //! is attached to it. The parent's is valid once every partition has its own.
 
-use super::advisory_lock::{AdvisoryLock, LockKey};
+use super::connect::advisory_lock::{AdvisoryLock, LockKey};
 use super::connect::{self, Connector};
 use super::migrate::MIGRATIONS;
 use crate::error::{StoreError, is_conflict};

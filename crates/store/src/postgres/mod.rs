@@ -3,14 +3,12 @@
 //! one partition per day (`partitions`); lists read them in spans of partitions (`records::list`). A server
 //! caches nothing that `ApplicationStore::settings_changed` does not invalidate.
 
-mod advisory_lock;
 mod alerts;
 mod attachments;
 mod connect;
 mod findings;
 mod gateway_reports;
 mod indexes;
-mod listener;
 mod maintenance;
 mod migrate;
 mod partitions;

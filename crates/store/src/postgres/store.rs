@@ -1,8 +1,8 @@
 //! Opening and closing the database.
 
-use super::advisory_lock::{AdvisoryLock, LockKey};
+use super::connect::advisory_lock::{AdvisoryLock, LockKey};
+use super::connect::listener::Listener;
 use super::connect::{self, Connector};
-use super::listener::Listener;
 use super::maintenance::Maintenance;
 use super::pool::{ConnectionPool, with_timeout};
 use super::seq::Day;

@@ -13,7 +13,7 @@ pub const MOST_VALUE_KEYS: i64 = 4;
 pub struct ValueKey {
     /// Higher than those of the keys before it.
     pub id: i64,
-    /// Random bytes.
+    /// The key of the HMAC: random bytes of the operating system.
     pub secret: [u8; 32],
     /// When it was made, milliseconds since 1970.
     pub created_at_ms: i64,

@@ -53,7 +53,7 @@ struct View {
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = AlertDeliveries)]
-struct Told<'a> {
+struct Deliveries<'a> {
     deliveries: Vec<Delivery<'a>>,
 }
 
@@ -177,7 +177,7 @@ pub(crate) async fn list(
     description = "Empty for an alert that does not exist. Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
     params(schemas::AlertPath),
-    responses((status = 200, description = "Every message, the earliest first.", body = Told)),
+    responses((status = 200, description = "Every message, the earliest first.", body = Deliveries)),
 )]
 pub(crate) async fn told(
     State(services): Api,
@@ -185,10 +185,10 @@ pub(crate) async fn told(
     PathId(id): PathId<Uuid>,
 ) -> Outcome {
     let deliveries = services.alerts.told(&caller, id).await?;
-    let told = Told {
+    let list = Deliveries {
         deliveries: deliveries.iter().map(Delivery::from).collect(),
     };
-    response::unstored(StatusCode::OK, &told)
+    response::unstored(StatusCode::OK, &list)
 }
 
 /// Close a firing alert

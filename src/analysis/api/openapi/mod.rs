@@ -12,9 +12,10 @@ use super::admin::{
     versions,
 };
 use super::ingest::{batch, process, tool_calls};
+use super::records::findings::{self, evaluation};
 use super::records::{
-    attachments, budgets, by_value, chain, costs, erasure, evaluation, exchanges, export, files,
-    findings, list, sessions, statistics,
+    attachments, budgets, by_value, chain, costs, erasure, exchanges, export, files, list,
+    sessions, statistics,
 };
 use super::refusals;
 use super::schemas;

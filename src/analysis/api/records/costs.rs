@@ -1,7 +1,8 @@
 //! `GET /statistics/costs`: what calls cost, summed by application, user, model and day (UTC). The sums are made as
 //! records arrive, so that retention does not lower them; those of single users are kept for 400 days at most.
 
-use super::{csv, filters};
+use super::export::csv;
+use super::filters;
 use crate::analysis::api::extract::{Api, Query, RecordReader};
 use crate::analysis::api::response::{Outcome, content, ok};
 use crate::analysis::api::schemas;

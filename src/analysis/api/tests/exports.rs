@@ -1,7 +1,7 @@
 //! Scheduled exports: the object of a day.
 
 use super::World;
-use crate::analysis::api::records::scheduled::{DailyExport, write_day};
+use crate::analysis::api::records::export::scheduled::{DailyExport, write_day};
 use crate::analysis::clock::{day_of, now_ms};
 use crate::config::{ExportPlace, ExportSettings};
 use monitor_store::ExportStore;

@@ -7,16 +7,12 @@ mod current;
 mod differences;
 mod document;
 mod edit;
-mod effects;
 mod exception;
-mod explain;
 mod field_names;
 mod fields;
 mod list;
-mod preset_page;
 mod presets;
 mod problems;
-mod replay;
 mod sections;
 mod summary;
 mod trial;
@@ -33,17 +29,13 @@ pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/applications", get(list::page).post(edit::create))
         .route("/applications/new", get(edit::blank))
-        .route("/applications/try", post(trial::text))
-        .route("/applications/explain", post(explain::page))
-        .route("/applications/policies", post(trial::policies))
-        .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/kept/{id}", get(edit::kept))
-        .route("/applications/preset", post(preset_page::of_new))
-        .route("/applications/{id}/preset", post(preset_page::of_stored))
-        .route("/applications/{id}/replay", post(replay::page))
+        .route("/applications/preset", post(presets::page::of_new))
+        .route("/applications/{id}/preset", post(presets::page::of_stored))
         .route("/applications/{id}/exception", post(exception::page))
         .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))
         .route("/applications/{id}/restore", post(versions::restore))
+        .merge(trial::routes())
 }

@@ -3,7 +3,7 @@
 use super::must_be_administrator;
 use super::query::AuditQuery;
 use crate::analysis::admin::AuditEntry;
-use crate::analysis::api::records::csv;
+use crate::analysis::api::records::export::csv;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Services};

@@ -2,8 +2,8 @@
 
 use super::decide;
 use crate::analysis::Services;
-use crate::analysis::api::records::evaluation::export;
-use crate::analysis::records::evaluation::Precision;
+use crate::analysis::api::records::findings::evaluation::export;
+use crate::analysis::records::findings::evaluation::Precision;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::head;
 use crate::analysis::ui::layout::table::{Column, Table};

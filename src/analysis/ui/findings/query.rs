@@ -1,7 +1,7 @@
 //! The filter in the address of the page of findings. Its parts are those of the API and are read by the same code.
 
 use crate::analysis::api::extract::query::Query as FilterQuery;
-use crate::analysis::api::records::finding_filters;
+use crate::analysis::api::records::findings::filters;
 use crate::analysis::records::findings::FindingQuery;
 use crate::analysis::ui::application_names;
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -107,7 +107,7 @@ impl ListParts {
         if !self.is_each() {
             pairs.push(("newest".to_owned(), "true".to_owned()));
         }
-        finding_filters::findings(FilterQuery::of(pairs))
+        filters::findings(FilterQuery::of(pairs))
     }
 
     /// Whether findings that are alike are shown one by one.

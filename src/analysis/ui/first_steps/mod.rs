@@ -67,7 +67,7 @@ struct FirstSteps {
 
 /// What a press on the page gave.
 #[derive(Clone, Copy, Default)]
-struct Given<'a> {
+struct StepResults<'a> {
     /// A new key, shown once.
     key: Option<&'a Secret>,
     /// The request that was sent from here.
@@ -83,7 +83,7 @@ async fn page(
     let named = query.application_id.trim();
     match first_steps(&services, &visit, named).await {
         Ok(data) => {
-            let steps = steps(&services, &visit, &data, Given::default()).await?;
+            let steps = steps(&services, &visit, &data, StepResults::default()).await?;
             Ok(page_with(&visit, data.has_others, named, steps).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
@@ -111,11 +111,11 @@ async fn make_key(
         expiry: Expiry::Never,
     };
     let made = services.admin.create_token(&visit.caller, new).await?;
-    let given = Given {
+    let results = StepResults {
         key: Some(&made.value),
-        ..Given::default()
+        ..StepResults::default()
     };
-    let steps = steps(&services, &visit, &data, given).await?;
+    let steps = steps(&services, &visit, &data, results).await?;
     Ok(page_with(&visit, data.has_others, named, steps))
 }
 
@@ -134,11 +134,11 @@ async fn send(
     let sent = sending::send(&services, &visit, id).await?;
     let named = id.to_string();
     let data = first_steps(&services, &visit, &named).await?;
-    let given = Given {
+    let results = StepResults {
         sent: Some(&sent),
-        ..Given::default()
+        ..StepResults::default()
     };
-    let steps = steps(&services, &visit, &data, given).await?;
+    let steps = steps(&services, &visit, &data, results).await?;
     Ok(page_with(&visit, data.has_others, &named, steps))
 }
 
@@ -198,30 +198,30 @@ async fn steps(
     services: &Services,
     visit: &Visit,
     data: &FirstSteps,
-    given: Given<'_>,
+    results: StepResults<'_>,
 ) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
     let Some(application) = &data.application else {
         return Ok(html! { div.empty { (o.no_application) } });
     };
-    let (snippets, is_known) = snippets(services, view, application, given.key);
+    let (snippets, is_known) = snippets(services, view, application, results.key);
     let live = live(services, visit, data, application.id).await?;
     let records = data.records.as_ref();
     let has_records = records.is_some_and(|page| !page.records.is_empty());
     let sending = html! {
-        @if sending::is_offered(services, visit, application) { (sending::part(visit, application.id, given.sent)) }
+        @if sending::is_offered(services, visit, application) { (sending::part(visit, application.id, results.sent)) }
     };
-    let is_sent = has_records || given.sent.is_some();
+    let is_sent = has_records || results.sent.is_some();
     let step = |name: &str, is_done: bool, content: Markup| {
         html! { li.card.done[is_done] { h2 { (name) @if is_done { span.hidden { " (" (o.step_is_done) ")" } } } (content) } }
     };
     let blocking = blocking::step(services, visit, application);
-    let key = key_step(visit, application.id, given.key);
+    let key = key_step(visit, application.id, results.key);
     let snippets = send_step(view, &snippets, is_known);
     Ok(html! {
         ol.steps {
             (step(o.step_block, blocking::is_done(application), blocking))
-            (step(o.step_key, is_sent || given.key.is_some(), key))
+            (step(o.step_key, is_sent || results.key.is_some(), key))
             (step(o.step_send, is_sent, html! { (sending) (snippets) }))
             (step(o.step_see, has_records, live))
         }

@@ -7,7 +7,7 @@ use super::{rows, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::records::exchanges::ExchangeName;
 use crate::analysis::records::masking::CleanedRecord;
-use crate::analysis::records::rows::{ListRow, Way};
+use crate::analysis::records::rows::{Direction, ListRow};
 use crate::analysis::records::{RecordFilter, RecordSummary};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::time_exact;
@@ -27,8 +27,8 @@ const SHOWN: TextLimit = TextLimit {
 /// Letters of a user's name in the title of a page.
 const TITLE: usize = 40;
 
-/// What a record's exchange has beside it.
-pub(super) struct Beside {
+/// What the page of a record shows of its exchange and of the list around it.
+pub(super) struct ExchangeContext {
     /// The other message.
     pub(super) other: Option<CleanedRecord>,
     /// What the client got in place of a blocked message, if it is known.
@@ -37,7 +37,7 @@ pub(super) struct Beside {
     older: Option<String>,
 }
 
-impl Beside {
+impl ExchangeContext {
     pub(super) async fn of(
         services: &Services,
         visit: &Visit,
@@ -145,11 +145,11 @@ async fn next_to(
         return [None, None];
     };
     let (records, caller) = (&services.records, &visit.caller);
-    let older = records.next_row(caller, &filter, messages, Way::Older);
+    let older = records.next_row(caller, &filter, messages, Direction::Older);
     let older = older.await.unwrap_or_default();
     let newer = match filter.text.is_none() {
         true => {
-            let newer = records.next_row(caller, &filter, messages, Way::Newer);
+            let newer = records.next_row(caller, &filter, messages, Direction::Newer);
             newer.await.unwrap_or_default()
         }
         false => None,

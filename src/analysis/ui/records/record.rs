@@ -2,7 +2,7 @@
 //! masked until somebody who may read them asks for them: the answer to that form has them, and no other page.
 
 use super::bounded_text::{self, LinkStyle, TextLimit};
-use super::exchange::{self, Beside};
+use super::exchange::{self, ExchangeContext};
 use super::{by_value, details, record_id, rows, tool_calls, tool_parts, verdicts};
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
@@ -120,7 +120,7 @@ async fn show(
     let view = &visit.view;
     let tools = services.records.tool_calls(&visit.caller, &record.summary);
     let tools = tools.await?;
-    let beside = Beside::of(services, visit, &record.summary, query).await?;
+    let context = ExchangeContext::of(services, visit, &record.summary, query).await?;
     let same = services
         .records
         .same_values(&visit.caller, &record.summary)
@@ -128,7 +128,7 @@ async fn show(
     let triage = panel::of(services, visit, record).await?;
     let address = format!("/ui/records/{}", record.summary.id);
     let actions = html! {
-        (beside.ways(view))
+        (context.ways(view))
         a.button href={ (address) "/json" } download { (view.r().save_json) }
         a.button href=(query.address("/ui/records")) { (view.r().records) }
     };
@@ -137,17 +137,17 @@ async fn show(
     let content = html! {
         (head(rows::kind_name(view, &record.summary), subtitle(view, record, &names), actions))
         (details::failure(view, record))
-        (beside.message(view, Stage::PreCall))
+        (context.message(view, Stage::PreCall))
         @if !is_prompt { (tools) }
         (texts(visit, &shown))
         (triage)
         (tool_parts::card(view, record))
         @if is_prompt { (tools) }
-        (beside.message(view, Stage::PostCall))
-        (beside.outcome(view, &record.summary))
+        (context.message(view, Stage::PostCall))
+        (context.outcome(view, &record.summary))
         div.halves {
             div { (verdicts::card(view, record)) (by_value::card(view, record.summary.id, &same)) (details::files(visit, &address, &files)) }
-            div { (details::card(visit, record, beside.other.as_ref().map(|other| &other.record.summary))) (details::parameters(view, record)) }
+            div { (details::card(visit, record, context.other.as_ref().map(|other| &other.record.summary))) (details::parameters(view, record)) }
         }
     };
     let title = exchange::title(view, &record.summary);

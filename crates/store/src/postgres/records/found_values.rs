@@ -15,8 +15,8 @@ use sqlx::{Postgres, QueryBuilder};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The newest records before position $2 with any of these hashes, at most $3. Of each hash no more than these are
-/// read.
+/// The newest records before position $2 with any of these hashes, at most $3. Of each hash no more
+/// than these are read.
 const PAGE: &str = "
     SELECT DISTINCT found.seq AS seq FROM unnest($1::bytea[]) AS wanted (hash)
     CROSS JOIN LATERAL (SELECT f.seq FROM found_values f WHERE f.hash = wanted.hash AND f.seq < $2

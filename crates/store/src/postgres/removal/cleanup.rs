@@ -34,8 +34,8 @@ const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key)
     (SELECT application_id, session_key FROM sessions
      WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries of the ledger, links of files, found values, findings and amounts that are older than the oldest
-/// record.
+/// Removes entries of the ledger, links of files, found values, findings and amounts that are older than
+/// the oldest record.
 pub(super) async fn clear_before_records(connection: &mut PgConnection) -> Result<(), StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)

@@ -1,9 +1,8 @@
 //! The form again with the thresholds of a preset. Nothing is saved.
 
-use super::current::{CurrentApplication, Editable};
-use super::edit::{Edited, editor_page};
-use super::presets;
 use crate::analysis::access::Scope;
+use crate::analysis::ui::applications::current::{CurrentApplication, Editable};
+use crate::analysis::ui::applications::edit::{Edited, editor_page};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{Tone, notice};
 use crate::analysis::ui::request::form::Form;
@@ -16,7 +15,7 @@ use axum::response::Html;
 use maud::Markup;
 
 /// For an application that is not made yet.
-pub(super) async fn of_new(
+pub(in crate::analysis::ui::applications) async fn of_new(
     State(ui): State<Ui>,
     request: Request,
 ) -> Result<Html<String>, Failure> {
@@ -27,7 +26,7 @@ pub(super) async fn of_new(
     Ok(editor_page(&visit, edited, &form, told(&visit.view)))
 }
 
-pub(super) async fn of_stored(
+pub(in crate::analysis::ui::applications) async fn of_stored(
     State(ui): State<Ui>,
     request: Request,
 ) -> Result<Html<String>, Failure> {
@@ -39,7 +38,7 @@ pub(super) async fn of_stored(
 }
 
 fn filled(form: Form) -> Result<Form, Failure> {
-    presets::filled(form).ok_or(Failure::NotFound)
+    super::filled(form).ok_or(Failure::NotFound)
 }
 
 fn told(view: &View) -> Markup {

@@ -1,6 +1,8 @@
 //! Presets of the guardrails' thresholds: how strict all categories of one direction are. They fill the form and save
 //! nothing; what each threshold costs is shown beside it.
 
+pub(super) mod page;
+
 use super::controls::FormControls;
 use super::fields::prefix;
 use crate::analysis::ui::request::form::Form;
@@ -17,7 +19,7 @@ const FIELD: &str = "preset";
 enum Preset {
     /// Finds more, with more false alarms.
     Strict,
-    /// The defaults.
+    /// The defaults of a new application.
     Balanced,
     /// Flags only what is beyond doubt.
     Careful,

@@ -2,7 +2,7 @@
 //! keeps as well, on a connection of its own. While it is held and nothing else is done there, it holds up nobody else,
 //! not even an index that is built `CONCURRENTLY`.
 
-use super::connect::{self, Connector};
+use super::{Connector, close};
 use crate::error::StoreError;
 use crate::start_lock::StartLock;
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 /// What a lock is for, as its number.
 #[derive(Clone, Copy)]
 #[repr(i64)]
-pub(super) enum LockKey {
+pub(in crate::postgres) enum LockKey {
     /// "monstart" in ASCII.
     FirstStart = 7_885_642_914_701_865_588,
     /// "monindex" in ASCII.
@@ -19,11 +19,14 @@ pub(super) enum LockKey {
 }
 
 /// A lock that is held until it is released or its process ends.
-pub(super) struct AdvisoryLock(PgConnection);
+pub(in crate::postgres) struct AdvisoryLock(PgConnection);
 
 impl AdvisoryLock {
     /// Waits for a minute at most.
-    pub(super) async fn acquire(connector: &Connector, key: LockKey) -> Result<Self, StoreError> {
+    pub(in crate::postgres) async fn acquire(
+        connector: &Connector,
+        key: LockKey,
+    ) -> Result<Self, StoreError> {
         let mut connection = begin(connector).await?;
         sqlx::query("SELECT pg_advisory_xact_lock($1)")
             .bind(key as i64)
@@ -33,7 +36,7 @@ impl AdvisoryLock {
     }
 
     /// None while another server holds it.
-    pub(super) async fn try_acquire(
+    pub(in crate::postgres) async fn try_acquire(
         connector: &Connector,
         key: LockKey,
     ) -> Result<Option<Self>, StoreError> {
@@ -45,15 +48,15 @@ impl AdvisoryLock {
         match is_held {
             true => Ok(Some(Self(connection))),
             false => {
-                connect::close(connection).await;
+                close(connection).await;
                 Ok(None)
             }
         }
     }
 
     /// The end of the connection ends the transaction.
-    pub(super) async fn release(self) {
-        connect::close(self.0).await;
+    pub(in crate::postgres) async fn release(self) {
+        close(self.0).await;
     }
 }
 

@@ -1,7 +1,9 @@
 //! `/findings`: what was flagged, and what people decide about it. Reading takes the scope read, read_cleaned or
 //! triage, deciding the scope triage. There are no texts here.
 
-use super::finding_filters;
+pub(crate) mod evaluation;
+pub(crate) mod filters;
+
 use crate::analysis::api::extract::{
     Api, Body, Fields, FindingReader, PathId, Query, ReadFields, Triager,
 };
@@ -159,7 +161,7 @@ pub(crate) async fn list(
     FindingReader(caller): FindingReader,
     query: Query,
 ) -> Outcome {
-    let query = finding_filters::findings(query)?;
+    let query = filters::findings(query)?;
     let page = services.records.findings(&caller, query).await?;
     let list = List {
         findings: page.findings.iter().map(Item::from).collect(),

@@ -20,31 +20,24 @@ pub(crate) const HEADER: &str = "seq,request_id,record,application_id,exchange_i
 
 /// Appends the line of a record.
 pub(crate) fn line(record: &StoredRecord, out: &mut String) {
-    for (place, text) in cells(record).iter().enumerate() {
+    let (message, calls) = (message_cells(record), call_cells(&record.summary));
+    let cells = message.into_iter().chain(cost_cells(&record.summary));
+    for (place, text) in cells.chain(calls).enumerate() {
         if place > 0 {
             out.push(',');
         }
-        cell(text, out);
+        cell(&text, out);
     }
     out.push_str("\r\n");
 }
 
-/// The cells, in the order of the header.
-fn cells(record: &StoredRecord) -> [Cow<'_, str>; 41] {
+/// The cells of a message and its verdict, in the order of the header.
+fn message_cells(record: &StoredRecord) -> [Cow<'_, str>; 25] {
     let (summary, tool) = (&record.summary, record.summary.tool.as_ref());
     let created = Timestamp::from_millisecond(summary.created_at_ms);
     let created = created.map_or_else(|_| String::new(), |time| time.to_string());
     let version = summary.rules_version.map(|version| version.to_string());
     let severity = summary.severity.map(|level| level.as_str());
-    let cost = summary.cost.as_ref();
-    let tokens = cost.map(|cost| cost.usage.tokens.to_array());
-    let [prompt, cached, written, completion, reasoning, _] = tokens.unwrap_or_default();
-    let call = summary.call.as_ref();
-    let address = call.and_then(|call| call.client_address);
-    let number = |tokens: Option<u64>| -> Cow<'static, str> {
-        tokens.map_or_else(String::new, |it| it.to_string()).into()
-    };
-    let amount = cost.and_then(|cost| cost.amount);
     let cleaned = record.answer.dataclean.cleaned_text.as_deref();
     [
         summary.seq.to_string().into(),
@@ -72,6 +65,16 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 41] {
         tool.map_or("", |tool| &tool.call_id).into(),
         parts(record, Stage::PostCall).into(),
         parts(record, Stage::PreCall).into(),
+    ]
+}
+
+/// The cells of what a call cost, from `model` to `priced`.
+fn cost_cells(summary: &RecordSummary) -> [Cow<'_, str>; 9] {
+    let cost = summary.cost.as_ref();
+    let tokens = cost.map(|cost| cost.usage.tokens.to_array());
+    let [prompt, cached, written, completion, reasoning, _] = tokens.unwrap_or_default();
+    let amount = cost.and_then(|cost| cost.amount);
+    [
         cost.and_then(|cost| cost.model.as_deref())
             .unwrap_or_default()
             .into(),
@@ -89,6 +92,14 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 41] {
         cost.and_then(|cost| cost.priced)
             .map_or("", Priced::as_str)
             .into(),
+    ]
+}
+
+/// The cells of how a call went, from `unchecked` to the end of the line.
+fn call_cells(summary: &RecordSummary) -> [Cow<'_, str>; 7] {
+    let call = summary.call.as_ref();
+    let address = call.and_then(|call| call.client_address);
+    [
         word(summary.unchecked),
         call.and_then(|call| call.provider.as_deref())
             .unwrap_or_default()
@@ -101,6 +112,12 @@ fn cells(record: &StoredRecord) -> [Cow<'_, str>; 41] {
             .into(),
         summary.token.as_deref().unwrap_or_default().into(),
     ]
+}
+
+fn number(number: Option<u64>) -> Cow<'static, str> {
+    number
+        .map_or_else(String::new, |number| number.to_string())
+        .into()
 }
 
 /// The calls of an answer, or the results of a prompt, as JSON.

@@ -1,8 +1,8 @@
 //! How long calls of models take, under the names and with the labels of OpenTelemetry's conventions for generative
 //! AI. Models, users and applications are no labels: `model` is any text that a client writes.
 
-use super::register::About;
 use crate::observe::labels::{ModelApi, Outcome, RouteLabel};
+use crate::observe::metrics::register::About;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, Registry};
 
 const CLIENT: About = (

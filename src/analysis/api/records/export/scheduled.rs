@@ -2,7 +2,7 @@
 //! has ended. What is there is not written again; what is missing of the last days is. Records are without originals,
 //! as for a token with the scope read_cleaned, and the audit log has an entry when an object is begun and complete.
 
-use super::shapes::Whole;
+use crate::analysis::api::records::shapes::Whole;
 use crate::analysis::clock::{day_of, now_ms};
 use crate::analysis::{ApiError, Caller, Services};
 use crate::config::{ExportPlace, ExportSettings};
@@ -111,7 +111,7 @@ fn open(export: &ExportSettings) -> Result<DailyExport, BlobError> {
     })
 }
 
-/// Never ends.
+/// Writes what is missing, again and again until the process stops it.
 async fn run(services: Arc<Services>, exports: Vec<DailyExport>, metrics: Arc<Metrics>) {
     loop {
         for export in &exports {

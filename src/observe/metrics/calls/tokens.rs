@@ -1,7 +1,7 @@
 //! Tokens of model calls, under the name and with the labels of OpenTelemetry's conventions for generative AI.
 
-use super::register::About;
 use crate::observe::labels::{Label, ModelApi, RouteLabel, TokenType};
+use crate::observe::metrics::register::About;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, Registry};
 
 const USAGE: About = (
@@ -41,7 +41,7 @@ pub struct TokenMetrics {
 }
 
 impl TokenMetrics {
-    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+    pub(in crate::observe::metrics) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let (name, help) = USAGE;
         let opts = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
         let metric = HistogramVec::new(opts, &LABELS)?;

@@ -1,7 +1,7 @@
 //! Listens for notifications of changes that any server makes to applications and tokens. Where none can
 //! arrive, behind a transaction pooler or between two connections, a periodic check takes their place.
 
-use super::connect::Connector;
+use super::Connector;
 use sqlx::Executor as _;
 use sqlx::postgres::PgListener;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The listening task.
-pub(super) struct Listener {
+pub(in crate::postgres) struct Listener {
     // Shared by all who wait, so that a change between two waits ends the second one.
     changes: AsyncMutex<watch::Receiver<()>>,
     stop: watch::Sender<bool>,
@@ -28,7 +28,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn start(connector: &Connector) -> Self {
+    pub(in crate::postgres) fn start(connector: &Connector) -> Self {
         let (notify, changes) = watch::channel(());
         let (stop, mut stopped) = watch::channel(false);
         let connector = connector.clone();
@@ -46,7 +46,7 @@ impl Listener {
     }
 
     /// Waits for a change, or until the periodic check is due.
-    pub(super) async fn changed(&self) {
+    pub(in crate::postgres) async fn changed(&self) {
         let wait = async {
             let mut changes = self.changes.lock().await;
             if changes.changed().await.is_err() {
@@ -56,7 +56,7 @@ impl Listener {
         let _ = timeout(CHECK_SETTINGS, wait).await;
     }
 
-    pub(super) async fn stop(&self) {
+    pub(in crate::postgres) async fn stop(&self) {
         self.stop.send_replace(true);
         let task = self
             .task

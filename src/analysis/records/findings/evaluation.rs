@@ -1,13 +1,13 @@
 //! What decisions about findings say of the detection: the precision of each type and category, and the texts as a set
 //! on which a detection is evaluated.
 
-use super::findings::FindingState;
-use super::masking::cleaned;
-use super::{Records, StoredRecord};
+use super::FindingState;
 use crate::analysis::access::Scope;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::audit::{Action, Target};
 use crate::analysis::error::ApiError;
+use crate::analysis::records::masking::cleaned;
+use crate::analysis::records::{Records, StoredRecord};
 use monitor_model::{ApplicationId, RecordId, Stage};
 use monitor_store::{JudgedFilter, JudgedFinding};
 use serde_json::json;

@@ -1,7 +1,11 @@
 //! The metrics of the gateway's calls: how they ended, how long they took, and what was found in them.
 
+mod model_calls;
+mod tokens;
+
+pub use tokens::TokenMetrics;
+
 use super::Metrics;
-use super::model_calls::ModelCallMetrics;
 use super::register::{About, children, counters, histograms, labelled, per_stage};
 use crate::observe::labels::{
     AttachmentOutcome, Label, Outcome, RecordSender, RouteLabel, TelemetryOutcome, UncheckedReason,

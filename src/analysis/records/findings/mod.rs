@@ -1,6 +1,8 @@
 //! Findings: the list of what was flagged, and what people decide about it. Deciding takes the scope triage; whoever
 //! has it sees what a finding shows, and no text.
 
+pub(crate) mod evaluation;
+
 use super::Records;
 use crate::analysis::access::Scope;
 use crate::analysis::access::caller::Caller;

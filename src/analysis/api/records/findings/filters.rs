@@ -1,7 +1,7 @@
 //! The filter of a list of findings in the query of a URL.
 
-use super::filters::{INTEGER, LATE, TIME, UUID, application, text, time};
 use crate::analysis::api::extract::query::Query;
+use crate::analysis::api::records::filters::{INTEGER, LATE, TIME, UUID, application, text, time};
 use crate::analysis::records::findings::{ClusterId, FindingFilter, FindingQuery, FindingState};
 use crate::analysis::{ApiError, FieldProblem};
 use monitor_store::AssigneeFilter;

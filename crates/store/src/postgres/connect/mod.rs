@@ -1,4 +1,8 @@
-//! Opens connections to the database; each has its time limits set before its first statement.
+//! Opens connections to the database; each has its time limits set before its first statement. Locks and the listener
+//! have connections of their own.
+
+pub(super) mod advisory_lock;
+pub(super) mod listener;
 
 use crate::error::StoreError;
 use monitor_model::{StoreSettings, StoreSsl};

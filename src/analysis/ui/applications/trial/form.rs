@@ -1,12 +1,12 @@
 //! The test panel beside an application's form: it checks a text by the rules in the form, or one regex
 //! alone. Nothing is stored.
 
-use super::document;
-use super::problems::refusal;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::Application;
 use crate::analysis::admin::trial::{CustomPolicies, Trial};
 use crate::analysis::ingest::verdict;
+use crate::analysis::ui::applications::document;
+use crate::analysis::ui::applications::problems::refusal;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::highlight::marked;
@@ -219,7 +219,11 @@ fn policy_tester(t: &Phrases) -> Markup {
 }
 
 /// The panel beside the form, with the replay of stored records where the application has some.
-pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) -> Markup {
+pub(in crate::analysis::ui::applications) fn panel(
+    visit: &Visit,
+    stored: Option<&Application>,
+    address: &str,
+) -> Markup {
     let t = visit.view.t;
     let may_replay = stored.is_some() && visit.may(Scope::Read);
     html! {

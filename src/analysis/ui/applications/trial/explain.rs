@@ -1,10 +1,10 @@
 //! What each check saw in the text of the test panel, as a page of its own: by the rules in the form, saved or not.
 //! Nothing is stored and no judge is asked.
 
-use super::fields::prefix;
-use super::problems::refusal;
-use super::trial::{Tried, texts};
+use super::form::{Tried, texts};
 use crate::analysis::admin::trial::CustomPolicies;
+use crate::analysis::ui::applications::fields::prefix;
+use crate::analysis::ui::applications::problems::refusal;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, head};
 use crate::analysis::ui::layout::table::{Column, Table};

@@ -4,8 +4,8 @@ use crate::analysis::api::extract::{Api, FindingReader, Query, RecordReader};
 use crate::analysis::api::records::export::Pages;
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::api::schemas;
-use crate::analysis::records::evaluation::{EvaluationBegun, EvaluationText};
 use crate::analysis::records::findings::FindingState;
+use crate::analysis::records::findings::evaluation::{EvaluationBegun, EvaluationText};
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[schema(as = FindingPrecision)]
 struct Precisions<'a> {
-    /// By name.
+    /// One entry for each type with a decided finding, by name.
     types: Vec<LabelPrecision<'a>>,
     /// Findings that are counted: those that are confirmed or false alarms.
     decided: u64,

@@ -1,5 +1,11 @@
 //! Events of calls and of client connections.
 
+mod attachments;
+mod streams;
+
+pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
+pub use streams::{StreamAsked, Unreplayed};
+
 use crate::observe::labels::{EndReason, Label, Outcome, RecordSender, RouteLabel, TokenType};
 use crate::observe::metrics::{CallTimes, Metrics};
 use crate::observe::throttle::Throttle;

@@ -1,11 +1,12 @@
 //! The draft in a form tried on the application's stored records, before it is saved: how many verdicts change, and
 //! what changes, grouped.
 
-use super::current::{CurrentApplication, Editable};
 use super::effects::{self, Kind};
-use super::{document, trial};
+use super::form::{FROM, TO, wrong};
 use crate::analysis::access::Scope;
 use crate::analysis::records::RecordFilter;
+use crate::analysis::ui::applications::current::{CurrentApplication, Editable};
+use crate::analysis::ui::applications::document;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{refusal, time};
 use crate::analysis::ui::phrases::counted;
@@ -46,7 +47,7 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
     let admin = &services.admin;
     let draft = match admin.check_draft(&visit.caller, stored.id, document).await {
         Ok(draft) => draft,
-        Err(error) => return trial::wrong(view, error, &form),
+        Err(error) => return wrong(view, error, &form),
     };
     let replay = Replay { draft, filter };
     let page = admin.replay(&visit.caller, stored.id, replay).await?;
@@ -55,10 +56,7 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
 
 /// The records of the period that the form names, or of its next page; the latest ones where it names none.
 fn filter(form: &Form) -> Result<RecordFilter, ApiError> {
-    let parts = [
-        ("from", form.text(trial::FROM)),
-        ("to", form.text(trial::TO)),
-    ];
+    let parts = [("from", form.text(FROM)), ("to", form.text(TO))];
     let own = parts.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let period = ListQuery::read(Query(Vec::from(own))).records()?;
     let before = form.value("replay.before");

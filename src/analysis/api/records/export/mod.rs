@@ -2,8 +2,11 @@
 //! whole records, newest first, streamed page by page. Its beginning and its end stand in the audit log. If the store
 //! fails midway, the connection is cut, so that a truncated file never looks complete.
 
+pub(crate) mod csv;
+pub(in crate::analysis) mod scheduled;
+
+use super::filters;
 use super::shapes::Whole;
-use super::{csv, filters};
 use crate::analysis::api::extract::{Api, Query, RecordReader};
 use crate::analysis::api::response::Outcome;
 use crate::analysis::api::schemas;
