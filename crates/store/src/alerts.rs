@@ -255,6 +255,9 @@ pub trait AlertStore: Send + Sync {
     /// The open alerts of a rule; [`MOST_ALERTS`] at most.
     async fn open_alerts(&self, rule: Uuid) -> Result<Vec<Alert>, StoreError>;
 
+    /// The rules that have open alerts, whether they still exist or not; [`MOST_ALERTS`] at most.
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError>;
+
     /// Writes what a look at a rule found.
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError>;
 

@@ -108,6 +108,13 @@ impl AlertStore for PostgresStore {
         rows.iter().map(alert).collect()
     }
 
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError> {
+        let query = sqlx::query(sql::FIRING_RULES).bind(i64::from(MOST_ALERTS));
+        let rows = self.all(query).await?;
+        let ids = rows.iter().map(|row| row.id("id"));
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError> {
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();

@@ -27,6 +27,8 @@ pub(crate) const ALERTS_BEFORE: &str = "
     SELECT * FROM alerts WHERE (first_ms, id) < ($2, $3) ORDER BY first_ms DESC, id DESC LIMIT $1";
 pub(crate) const OPEN: &str = "
     SELECT * FROM alerts WHERE rule_id = $1 AND state <> 'ended' ORDER BY first_ms, id LIMIT $2";
+pub(crate) const FIRING_RULES: &str =
+    "SELECT DISTINCT rule_id AS id FROM alerts WHERE state <> 'ended' LIMIT $1";
 pub(crate) const RAISE: &str = "
     INSERT INTO alerts (id, rule_id, group_hash, user_hash, application_id, facts, state, updates, first_ms,
         last_ms, notified_ms, muted_until_ms, resolved_ms, resolved_by)

@@ -94,6 +94,13 @@ impl AlertStore for SqliteStore {
         rows.iter().map(alert).collect()
     }
 
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError> {
+        let query = sqlx::query(sql::FIRING_RULES).bind(i64::from(MOST_ALERTS));
+        let rows = query.fetch_all(&self.readers).await?;
+        let ids = rows.iter().map(|row| row.id("id"));
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError> {
         self.writer
             .write(move |connection| Box::pin(written(connection, changes)))
