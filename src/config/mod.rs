@@ -26,8 +26,8 @@ pub use sections::analysis::alerts::channel::{
     AlertChannelKind, AlertChannelSettings, MailSettings, MailTls,
 };
 pub(crate) use sections::analysis::alerts::channel::{TELEGRAM, web_address};
-pub use sections::analysis::alerts::rule::{AlertRuleKind, AlertRuleSettings};
 pub(crate) use sections::analysis::alerts::rule::HIGHEST_COUNT;
+pub use sections::analysis::alerts::rule::{AlertRuleKind, AlertRuleSettings};
 pub(crate) use sections::analysis::alerts::{
     channel_id as alert_channel_id, rule_id as alert_rule_id,
 };

@@ -88,7 +88,11 @@ impl BudgetLook<'_> {
         let named = [("user_id", shown.as_deref()), ("type", None)];
         let (from_ms, _) = budget.window.around(self.terms.now_ms);
         let records = records_path(self.rule, Some(self.application), named, from_ms);
-        let unit = if budget.tokens.is_some() { "tokens" } else { "money" };
+        let unit = if budget.tokens.is_some() {
+            "tokens"
+        } else {
+            "money"
+        };
         let application = self.application.to_string();
         let parts = [
             application.as_str(),
@@ -151,9 +155,15 @@ mod tests {
     #[test]
     fn b10_whoever_has_spent_the_share_is_found_and_named_only_where_the_rule_says_so() {
         let used = BudgetUse {
-            budget: budget(json!({"per": "user", "window": "day", "tokens": 1_000, "action": "warn"})),
+            budget: budget(
+                json!({"per": "user", "window": "day", "tokens": 1_000, "action": "warn"}),
+            ),
             until_ms: 0,
-            spending: vec![spent("anna", 499), spent("berta", 500), spent("carl", 1_200)],
+            spending: vec![
+                spent("anna", 499),
+                spent("berta", 500),
+                spent("carl", 1_200),
+            ],
         };
         let mut rule = Rule {
             name: "Half".to_owned(),
@@ -192,7 +202,9 @@ mod tests {
 
     #[test]
     fn b10_a_budget_is_told_in_words() {
-        let month = budget(json!({"per": "application", "window": "month", "cost": "5.50", "action": "stop"}));
+        let month = budget(
+            json!({"per": "application", "window": "month", "cost": "5.50", "action": "stop"}),
+        );
         assert_eq!(words(&month, "EUR"), "5.5 EUR a month");
     }
 }

@@ -83,7 +83,10 @@ impl ChannelEdit {
             kind: self.kind,
             secret: self.secret,
             chat: self.chat,
-            mail: self.mail,
+            mail: match self.kind {
+                ChannelKind::Email => self.mail,
+                _ => Mail::default(),
+            },
         };
         let kept = before.filter(|_| channel.secret.expose().is_empty());
         if let Some(before) = kept {

@@ -9,8 +9,8 @@ use crate::analysis::clock::day_of;
 use crate::analysis::rules::file_policies::FilePolicies;
 use monitor_model::ApplicationId;
 use monitor_store::{
-    AlertStore, ApplicationStore, GatewayReportStore, HourTraffic, RecordFilter, RecordStore, RecordSummary,
-    StatisticsStore, StoreError, VerdictFilter,
+    AlertStore, ApplicationStore, GatewayReportStore, HourTraffic, RecordFilter, RecordStore,
+    RecordSummary, StatisticsStore, StoreError, VerdictFilter,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -56,10 +56,9 @@ fn target(channel: &Channel) -> Result<Url, &'static str> {
             let token = channel.secret.expose();
             address::parse(&format!("{base}/bot{token}/sendMessage"))
         }
-        ChannelKind::Webhook
-        | ChannelKind::Slack
-        | ChannelKind::Teams
-        | ChannelKind::Email => Ok(url),
+        ChannelKind::Webhook | ChannelKind::Slack | ChannelKind::Teams | ChannelKind::Email => {
+            Ok(url)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Filled, PAGE};
 use crate::analysis::FieldProblem;
 use crate::analysis::alerts::KnownChannel;
-use crate::analysis::alerts::channel::{ChannelEdit, ChannelKind, Mail, MailTls};
+use crate::analysis::alerts::channel::{Channel, ChannelEdit, ChannelKind, Mail, MailTls};
 use crate::analysis::ui::layout::components::{badge, choice, token_field};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths::address;
@@ -73,14 +73,20 @@ pub(super) fn read(form: &Form) -> Result<ChannelEdit, FieldProblem> {
 }
 
 fn mail(form: &Form) -> Result<Mail, FieldProblem> {
-    let tls = MailTls::from_name(form.text("tls"));
+    let tls = match form.text("tls") {
+        "" => Some(MailTls::default()),
+        word => MailTls::from_name(word),
+    };
     let unknown = || FieldProblem::new("tls", "is not one of the list");
     let to = form.text("to").split([',', ';']).map(str::trim);
     Ok(Mail {
         tls: tls.ok_or_else(unknown)?,
         user: form.text("user").trim().to_owned(),
         from: form.text("from").trim().to_owned(),
-        to: to.filter(|one| !one.is_empty()).map(str::to_owned).collect(),
+        to: to
+            .filter(|one| !one.is_empty())
+            .map(str::to_owned)
+            .collect(),
     })
 }
 
@@ -99,14 +105,6 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
     let channel = known.map(|known| &known.channel);
     let name = typed("name").or_else(|| channel.map(|it| it.name.clone()));
     let chat = typed("chat").or_else(|| channel.map(|it| it.chat.clone()));
-    let mail = channel.map(|it| it.mail.clone()).unwrap_or_default();
-    let letters = [
-        ("user", a.mail_user, mail.user),
-        ("from", a.mail_from, mail.from),
-        ("to", a.mail_to, mail.to.join(", ")),
-    ]
-    .map(|(name, label, value)| (name, label, typed(name).unwrap_or(value)));
-    let tls = typed("tls").unwrap_or_else(|| mail.tls.as_str().to_owned());
     let kind = typed("kind").or_else(|| channel.map(|it| it.kind.as_str().to_owned()));
     let kind = kind.unwrap_or_default();
     let title = if known.is_some() {
@@ -127,19 +125,38 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
                     } }
                 }
                 (place(a, &chat.unwrap_or_default()))
-                div.row {
-                    @for (name, label, value) in &letters {
-                        label { (label) input name=(name) value=(value) maxlength="6000" autocomplete="off"; }
-                    }
-                    label { (a.mail_tls) select name="tls" {
-                        @for one in MailTls::ALL { (choice(one.as_str(), one.as_str(), &tls)) }
-                    } }
-                }
-                p.hint { (a.mail_hint) }
+                (letters(a, channel, filled))
                 p.hint { (a.kept_hint) }
                 button.primary type="submit" { (t.save) }
             }
         }
+    }
+}
+
+/// What only a mail server has.
+fn letters(a: &AlertPhrases, channel: Option<&Channel>, filled: &Filled) -> Markup {
+    let mail = channel.map(|it| it.mail.clone()).unwrap_or_default();
+    let stored = [
+        ("user", a.mail_user, mail.user),
+        ("from", a.mail_from, mail.from),
+        ("to", a.mail_to, mail.to.join(", ")),
+    ];
+    let typed = filled.channel.as_ref();
+    let typed = |name: &str, stored: &str| {
+        let typed = typed.and_then(|form| form.value(name));
+        typed.unwrap_or(stored).to_owned()
+    };
+    let tls = typed("tls", mail.tls.as_str());
+    html! {
+        div.row {
+            @for (name, label, value) in &stored {
+                label { (label) input name=(name) value=(typed(name, value)) maxlength="6000" autocomplete="off"; }
+            }
+            label { (a.mail_tls) select name="tls" {
+                @for one in MailTls::ALL { (choice(one.as_str(), one.as_str(), &tls)) }
+            } }
+        }
+        p.hint { (a.mail_hint) }
     }
 }
 

@@ -100,7 +100,9 @@ pub(super) fn read(form: &Form, application_id: Option<ApplicationId>) -> Rule {
         r#type: text("type"),
         window_s: match kind {
             RuleKind::FirstTime | RuleKind::Budget => kind.usual_window(),
-            RuleKind::Count | RuleKind::Share | RuleKind::GatewaySilent => number("window").saturating_mul(60),
+            RuleKind::Count | RuleKind::Share | RuleKind::GatewaySilent => {
+                number("window").saturating_mul(60)
+            }
         },
         threshold: number("threshold"),
         minimum: number("minimum"),

@@ -338,6 +338,8 @@ static TABLE: &[(&str, &str)] = &[
      "http или почта без TLS только для разрешённых адресов (alerts.allow_networks)"),
     ("must be host and port of a mail server, such as smtp.example.com:587",
      "нужны хост и порт почтового сервера, например smtp.example.com:587"),
+    ("must be starttls, tls or none", "нужно starttls, tls или none"),
+    ("must be a list of texts", "нужен список строк"),
     ("must be the name that the password is of", "нужно имя, к которому относится пароль"),
     ("must be the password of the user", "нужен пароль пользователя"),
     ("must not contain control characters", "без управляющих символов"),

@@ -184,7 +184,10 @@ impl AlertChannelSettings {
             wrong.push(("from", "must be an address such as monitor@example.com"));
         }
         if to.is_empty() || to.len() > MOST_RECIPIENTS || !to.iter().all(|one| is_mailbox(one)) {
-            wrong.push(("to", "must be 1 to 20 addresses such as security@example.com"));
+            wrong.push((
+                "to",
+                "must be 1 to 20 addresses such as security@example.com",
+            ));
         }
         wrong
     }
@@ -252,13 +255,20 @@ mod tests {
     }
 
     fn fields(channel: &AlertChannelSettings) -> Vec<&'static str> {
-        channel.wrong().into_iter().map(|(field, _)| field).collect()
+        channel
+            .wrong()
+            .into_iter()
+            .map(|(field, _)| field)
+            .collect()
     }
 
     #[test]
     fn b10_a_mail_server_is_a_host_and_a_port() {
         assert_eq!(fields(&mail()), Vec::<&str>::new());
-        assert_eq!(mail().server().unwrap().host_str(), Some("smtp.example.com"));
+        assert_eq!(
+            mail().server().unwrap().host_str(),
+            Some("smtp.example.com")
+        );
         for bad in [
             "",
             "smtp.example.com",

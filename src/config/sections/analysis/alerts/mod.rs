@@ -68,4 +68,5 @@ fn is_name(text: &str) -> bool {
 
 /// The longest name, in Unicode code points.
 const LONGEST_NAME: usize = 200;
-const NOT_NAME: &str = "has control characters or is too long; allowed: one line of up to 200 characters";
+const NOT_NAME: &str =
+    "has control characters or is too long; allowed: one line of up to 200 characters";

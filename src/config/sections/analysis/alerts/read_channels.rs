@@ -1,8 +1,6 @@
 //! `alerts.channels`: the channels of the file. Nothing is connected here.
 
-use super::channel::{
-    AlertChannelKind, AlertChannelSettings, MailSettings, MailTls, TELEGRAM,
-};
+use super::channel::{AlertChannelKind, AlertChannelSettings, MailSettings, MailTls, TELEGRAM};
 use super::{NOT_NAME, is_name};
 use crate::config::reading::collections::{groups, list};
 use crate::config::reading::reader::Reader;
@@ -98,7 +96,8 @@ fn channel(r: &mut Reader<'_>, section: &str, line: usize) -> Option<AlertChanne
         },
     };
     for (field, problem) in channel.wrong() {
-        let is_told = r.has_problem_in(&key(field)) || r.has_problem(&key(&format!("{field}_file")));
+        let is_told =
+            r.has_problem_in(&key(field)) || r.has_problem(&key(&format!("{field}_file")));
         if !is_told {
             r.report_line(line, &key(field), problem);
         }

@@ -79,7 +79,9 @@ fn rule(r: &mut Reader<'_>, section: &str, line: usize) -> Option<AlertRuleSetti
         per_user: r.switch(&key("per_user")).unwrap_or(usual.per_user),
         include_user: r.switch(&key("include_user")).unwrap_or(usual.include_user),
         repeat_after_s: seconds(r, &key("repeat_after")).unwrap_or(usual.repeat_after_s),
-        send_resolved: r.switch(&key("send_resolved")).unwrap_or(usual.send_resolved),
+        send_resolved: r
+            .switch(&key("send_resolved"))
+            .unwrap_or(usual.send_resolved),
         is_enabled: r.switch(&key("enabled")).unwrap_or(usual.is_enabled),
         ..usual
     };
