@@ -138,7 +138,7 @@ fn b10_rules_and_channels_of_the_file_are_shown_and_a_channel_of_mail_is_set() {
     assert!(page.contains("value=\"monitor@a.example\""), "{page}");
     let wrong = [
         &mail[..4],
-        &[("from", "x"), ("to", ""), ("id", id.as_str())],
+        &[("from", "x"), ("to", ""), ("id", id.as_str())][..],
     ]
     .concat();
     let refused = admin.post("/ui/alerts/channels", &wrong);

@@ -49,10 +49,7 @@ fn channel(r: &mut Reader<'_>, section: &str, line: usize) -> Option<AlertChanne
     let url = secret(r, section, "url");
     let password = secret(r, section, "secret");
     let chat = r.read(&key("chat"), &units::text());
-    let user = r.read(&key("user"), &units::text());
-    let from = r.read(&key("from"), &units::text());
-    let to = list(r, &key("to"), &units::text());
-    let tls = r.read(&key("tls"), &units::word(TLS));
+    let mail = mail(r, section, kind);
     let kinds = "allowed: webhook, slack, teams, telegram, email";
     let required = [
         ("name", name.is_some(), "rules name it so"),
@@ -64,45 +61,58 @@ fn channel(r: &mut Reader<'_>, section: &str, line: usize) -> Option<AlertChanne
         }
     }
     let (name, kind) = (name?, kind?);
-    r.refuse_if(&key("name"), !is_name(&name), NOT_NAME);
-    let is_mail = kind == AlertChannelKind::Email;
-    let of_mail = [
+    let is_bot = kind == AlertChannelKind::Telegram;
+    let text = "is for telegram only; allowed: nothing here for this kind";
+    r.refuse_if(&key("chat"), chat.is_some() && !is_bot, text);
+    let usual = Secret::new(if is_bot { TELEGRAM } else { "" });
+    let channel = AlertChannelSettings {
+        name,
+        kind,
+        url: url.unwrap_or(usual),
+        secret: password.unwrap_or_else(|| Secret::new("")),
+        chat: chat.unwrap_or_default(),
+        mail,
+    };
+    report(r, section, line, &channel);
+    Some(channel)
+}
+
+/// What only a mail server has.
+fn mail(r: &mut Reader<'_>, section: &str, kind: Option<AlertChannelKind>) -> MailSettings {
+    let key = |name: &str| format!("{section}.{name}");
+    let user = r.read(&key("user"), &units::text());
+    let from = r.read(&key("from"), &units::text());
+    let to = list(r, &key("to"), &units::text());
+    let tls = r.read(&key("tls"), &units::word(TLS));
+    let is_other = kind.is_some_and(|kind| kind != AlertChannelKind::Email);
+    let set = [
         ("user", user.is_some()),
         ("from", from.is_some()),
         ("to", !to.is_empty()),
         ("tls", tls.is_some()),
     ];
-    for (name, is_set) in of_mail {
+    for (name, is_set) in set {
         let text = "is for email only; allowed: nothing here for this kind";
-        r.refuse_if(&key(name), is_set && !is_mail, text);
+        r.refuse_if(&key(name), is_set && is_other, text);
     }
-    let is_bot = kind == AlertChannelKind::Telegram;
-    let text = "is for telegram only; allowed: nothing here for this kind";
-    r.refuse_if(&key("chat"), chat.is_some() && !is_bot, text);
-    let channel = AlertChannelSettings {
-        name,
-        kind,
-        url: match url {
-            None if is_bot => Secret::new(TELEGRAM),
-            url => url.unwrap_or_else(|| Secret::new("")),
-        },
-        secret: password.unwrap_or_else(|| Secret::new("")),
-        chat: chat.unwrap_or_default(),
-        mail: MailSettings {
-            tls: tls.unwrap_or_default(),
-            user: user.unwrap_or_default(),
-            from: from.unwrap_or_default(),
-            to,
-        },
-    };
+    MailSettings {
+        tls: tls.unwrap_or_default(),
+        user: user.unwrap_or_default(),
+        from: from.unwrap_or_default(),
+        to,
+    }
+}
+
+/// Reports what is wrong with a channel, which begins at this line.
+fn report(r: &mut Reader<'_>, section: &str, line: usize, channel: &AlertChannelSettings) {
+    let key = |name: &str| format!("{section}.{name}");
+    r.refuse_if(&key("name"), !is_name(&channel.name), NOT_NAME);
     for (field, problem) in channel.wrong() {
-        let is_told =
-            r.has_problem_in(&key(field)) || r.has_problem(&key(&format!("{field}_file")));
-        if !is_told {
+        let file = format!("{field}_file");
+        if !r.has_problem_in(&key(field)) && !r.has_problem(&key(&file)) {
             r.report_line(line, &key(field), problem);
         }
     }
-    Some(channel)
 }
 
 /// A value that may be a secret: here, or in the file that the key with `_file` names.
