@@ -20,7 +20,7 @@ pub(crate) struct AlertPath {
 #[into_params(parameter_in = Query)]
 pub(crate) struct AlertPage {
     /// `next_before` of the previous page.
-    #[param(pattern = "^[0-9]{1,18}\\.[0-9a-f-]{36}$")]
+    #[param(pattern = "^[0-9]{1,18}\\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     before: Option<String>,
 }
 
