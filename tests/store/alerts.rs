@@ -315,9 +315,13 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
     bed.store.forget_alerts(MORNING_MS + 10).await.unwrap();
     assert_eq!(
         ids(&bed.store.alerts(None, 10).await.unwrap()),
-        [3],
-        "it fires, and has a rule"
+        [4, 3],
+        "they fire"
     );
+    let mut firing = bed.store.firing_rules().await.unwrap();
+    firing.sort();
+    // A server ends the alerts of the one that is gone.
+    assert_eq!(firing, [RULE, Uuid::from_u128(8)]);
 }
 
 pub(crate) async fn alerts_go_with_their_application_and_owners_of_records_are_counted(bed: &Bed) {

@@ -1,4 +1,5 @@
-//! Sends a message to its channel, by HTTP; `mail` sends letters. An error says what happened, and neither the address nor what the server answered.
+//! Sends a message to its channel, by HTTP; `mail` sends letters. An error says what happened, and neither the address
+//! nor what the server answered.
 
 use super::address;
 use super::channel::{Channel, ChannelKind};

@@ -137,7 +137,8 @@ impl Alerts {
         failure
     }
 
-    /// Ends the alerts of a rule that the configuration file has no more.
+    /// Ends the alerts of a rule that is gone: from the configuration file, with its application or its user, or while a
+    /// server looked at it.
     async fn end_alerts(&self, rule: Uuid) -> Result<(), StoreError> {
         let open = self.store.open_alerts(rule).await?;
         let changes = AlertChanges {

@@ -111,7 +111,8 @@ pub struct AlertChannelSettings {
     pub kind: AlertChannelKind,
     /// Its address; of a mail server host and port.
     pub url: Secret,
-    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server; empty for none.
+    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server; empty for
+    /// none.
     pub secret: Secret,
     /// The chat of a Telegram bot.
     pub chat: String,

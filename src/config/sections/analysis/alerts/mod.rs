@@ -1,5 +1,5 @@
-//! The keys of `alerts`: which addresses the channels of alerts may have besides public ones, and the rules and channels
-//! that the file sets.
+//! The keys of `alerts`: which addresses the channels of alerts may have besides public ones, and the rules and
+//! channels that the file sets.
 
 pub(crate) mod channel;
 mod read_channels;
