@@ -96,12 +96,8 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
     let mut channels = channels.iter();
     let known = channels.find(|known| Some(known.id) == filled.channel_id && !known.is_in_file);
     let is_open = filled.channel.is_some() || known.is_some();
-    let typed = |name| {
-        filled
-            .channel
-            .as_ref()
-            .map(|form| form.text(name).to_owned())
-    };
+    let form = filled.channel.as_ref();
+    let typed = |name| form.map(|form| form.text(name).to_owned());
     let channel = known.map(|known| &known.channel);
     let name = typed("name").or_else(|| channel.map(|it| it.name.clone()));
     let chat = typed("chat").or_else(|| channel.map(|it| it.chat.clone()));
