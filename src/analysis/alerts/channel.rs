@@ -88,7 +88,8 @@ impl ChannelEdit {
                 _ => Mail::default(),
             },
         };
-        let kept = before.filter(|_| channel.secret.expose().is_empty());
+        let has_user = channel.kind != ChannelKind::Email || !channel.mail.user.is_empty();
+        let kept = before.filter(|_| has_user && channel.secret.expose().is_empty());
         if let Some(before) = kept {
             let has_secret = !before.secret.expose().is_empty();
             if has_secret && channel.server().is_ok() && channel.is_elsewhere(&before) {
@@ -172,6 +173,15 @@ mod tests {
             let moved = letter(url, "", tls).over(Some(first.clone()));
             assert_eq!(fields(moved), ["secret"], "{url}");
         }
+    }
+
+    #[test]
+    fn b10_a_password_goes_with_its_user() {
+        let first = letter("smtp.example.com:587", "p", MailTls::Tls);
+        let mut nameless = letter("", "", MailTls::Tls);
+        nameless.mail.user = String::new();
+        let channel = nameless.over(Some(first.over(None).unwrap())).unwrap();
+        assert_eq!(channel.secret.expose(), "");
     }
 
     #[test]
