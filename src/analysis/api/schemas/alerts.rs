@@ -25,7 +25,7 @@ pub(crate) struct AlertPage {
 }
 
 #[derive(ToSchema)]
-pub(crate) struct NewAlertRule {
+pub(crate) struct AlertRuleSettings {
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -73,7 +73,7 @@ pub(crate) struct NewAlertRule {
 }
 
 #[derive(ToSchema)]
-pub(crate) struct NewAlertChannel {
+pub(crate) struct AlertChannelSettings {
     #[schema(
         min_length = 1,
         max_length = 200,

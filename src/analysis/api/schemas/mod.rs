@@ -16,7 +16,7 @@ mod tokens;
 mod values;
 mod words;
 
-pub(super) use alerts::{AlertPage, AlertPath, Mute, NewAlertChannel, NewAlertRule};
+pub(super) use alerts::{AlertChannelSettings, AlertPage, AlertPath, AlertRuleSettings, Mute};
 pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,
