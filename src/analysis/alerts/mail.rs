@@ -18,6 +18,8 @@ use tokio::time::timeout;
 
 /// The longest time for one attempt.
 const LONGEST: Duration = Duration::from_secs(20);
+/// After which the next address is tried.
+const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 const UNSENDABLE: &str = "the letter cannot be written";
 const NO_CERTIFICATES: &str = "the system's certificates cannot be read";
 
@@ -67,7 +69,8 @@ async fn deliver(
         MailTls::Tls => (tls, None),
         MailTls::StartTls | MailTls::None => (None, tls),
     };
-    let connected = AsyncSmtpConnection::connect_tokio1(addresses, None, &hello, first, None);
+    let limit = Some(LONGEST_CONNECT);
+    let connected = AsyncSmtpConnection::connect_tokio1(addresses, limit, &hello, first, None);
     let mut connection = connected.await.map_err(|error| reason(&error))?;
     if let Some(tls) = later {
         if !connection.can_starttls() {

@@ -1,6 +1,7 @@
 //! Alerts: rules on finds and on gateways, the channels that are told, and what fires. People who administer the whole
-//! server set them, or the configuration file; `task` looks at the rules and sends what waits. A look and its messages are one transaction, and a
-//! message waits in the store until its channel took it: nothing is lost, and a receiver may get one twice.
+//! server set them, or the configuration file; `task` looks at the rules and sends what waits. A look and its messages
+//! are one transaction, and a message waits in the store until its channel took it: nothing is lost, and a receiver may
+//! get one twice.
 
 mod address;
 mod budgets;
