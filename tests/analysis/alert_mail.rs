@@ -130,3 +130,19 @@ fn b10_what_is_wrong_with_a_channel_of_mail_is_named() {
         assert_refused(&refused, 422, named);
     }
 }
+
+#[test]
+fn b10_answers_that_no_mail_server_gives_are_a_failure_of_the_letter_only() {
+    let endless: &'static str = "x".repeat(3 << 20).leak();
+    for answer in ["250-mail.test\r\n250  ", "nonsense", endless] {
+        let server = MailServer::start(None, move |command| {
+            command.starts_with("EHLO").then_some(answer)
+        });
+        let stack = Stack::all().yaml(LOCAL).start();
+        let id = channel(&stack, mail(&server, "none"));
+        let failure = tested(&stack, &id)["failure"].clone();
+        assert_eq!(failure, "no connection, or it was closed");
+        // The server still answers.
+        assert_eq!(tested(&stack, &id)["sent"], false);
+    }
+}

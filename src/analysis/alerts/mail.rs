@@ -2,9 +2,11 @@
 //! greeting travels before the connection is encrypted. All recipients take the letter, or it has failed.
 
 use super::address;
+use super::bounded::Bounded;
 use super::channel::{Channel, MailTls};
 use super::message::Message;
 use crate::config::AlertSettings;
+use futures_util::FutureExt as _;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, SinglePart};
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
@@ -13,6 +15,7 @@ use lettre::transport::smtp::extension::ClientId;
 use lettre::{Address, Message as Letter};
 use monitor_store::AlertDelivery;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -21,6 +24,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// After which the next address is tried.
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 const UNSENDABLE: &str = "the letter cannot be written";
+const CLOSED: &str = "no connection, or it was closed";
 const NO_CERTIFICATES: &str = "the system's certificates cannot be read";
 
 /// Sends a delivery.
@@ -42,9 +46,12 @@ pub(super) async fn send(
         MailTls::None => None,
         MailTls::StartTls | MailTls::Tls => Some(parameters(host).await?),
     };
-    match timeout(LONGEST, deliver(channel, &addresses, tls, &letter)).await {
-        Ok(sent) => sent,
-        Err(_) => Err("no answer in time".to_owned()),
+    let delivered = timeout(LONGEST, deliver(channel, &addresses, tls, &letter));
+    // The client panics on a line of blanks, which must not end the task that sends.
+    match AssertUnwindSafe(delivered).catch_unwind().await {
+        Ok(Ok(sent)) => sent,
+        Ok(Err(_)) => Err("no answer in time".to_owned()),
+        Err(_) => Err(CLOSED.to_owned()),
     }
 }
 
@@ -65,20 +72,7 @@ async fn deliver(
     let from: Result<Address, _> = mail.from.parse();
     let domain = from.map_err(|_| UNSENDABLE)?.domain().to_owned();
     let hello = ClientId::Domain(domain);
-    let (first, later) = match mail.tls {
-        MailTls::Tls => (tls, None),
-        MailTls::StartTls | MailTls::None => (None, tls),
-    };
-    let limit = Some(LONGEST_CONNECT);
-    let connected = AsyncSmtpConnection::connect_tokio1(addresses, limit, &hello, first, None);
-    let mut connection = connected.await.map_err(|error| reason(&error))?;
-    if let Some(tls) = later {
-        if !connection.can_starttls() {
-            return Err("the mail server offers no STARTTLS".to_owned());
-        }
-        let encrypted = connection.starttls(tls, &hello).await;
-        encrypted.map_err(|error| reason(&error))?;
-    }
+    let mut connection = connection(mail.tls, addresses, tls, &hello).await?;
     if !mail.user.is_empty() {
         let server = connection.server_info();
         if server.get_auth_mechanism(DEFAULT_MECHANISMS).is_none() {
@@ -97,11 +91,37 @@ async fn deliver(
     Ok(())
 }
 
+/// A connection that is encrypted as the channel says.
+async fn connection(
+    way: MailTls,
+    addresses: &[SocketAddr],
+    tls: Option<TlsParameters>,
+    hello: &ClientId,
+) -> Result<AsyncSmtpConnection, String> {
+    if way == MailTls::Tls {
+        let limit = Some(LONGEST_CONNECT);
+        let connected = AsyncSmtpConnection::connect_tokio1(addresses, limit, hello, tls, None);
+        return connected.await.map_err(|error| reason(&error));
+    }
+    let stream = Bounded::connect(addresses, LONGEST_CONNECT).await;
+    let stream = Box::new(stream.ok_or(CLOSED)?);
+    let connected = AsyncSmtpConnection::connect_with_transport(stream, hello).await;
+    let mut connection = connected.map_err(|error| reason(&error))?;
+    if let Some(tls) = tls {
+        if !connection.can_starttls() {
+            return Err("the mail server offers no STARTTLS".to_owned());
+        }
+        let encrypted = connection.starttls(tls, hello).await;
+        encrypted.map_err(|error| reason(&error))?;
+    }
+    Ok(connection)
+}
+
 /// Nothing of what the server answered but its status.
 fn reason(error: &lettre::transport::smtp::Error) -> String {
     match error.status() {
         Some(status) => format!("status {status}"),
-        None => "no connection, or it was closed".to_owned(),
+        None => CLOSED.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! get one twice.
 
 mod address;
+mod bounded;
 mod budgets;
 mod changes;
 pub(crate) mod channel;
