@@ -5,7 +5,7 @@ use super::access::read_turns::ReadTurns;
 use super::access::token_cache::TokenCache;
 use super::access::{Access, AccessLimits};
 use super::admin::{Admin, InForce, KeyLocks};
-use super::alerts::{AlertTask, Alerts};
+use super::alerts::{AlertTask, Alerts, BudgetSources};
 use super::audit::AuditLog;
 use super::budgets::{BudgetBoard, BudgetTask, Counting};
 use super::clock::now_ms;
@@ -34,7 +34,7 @@ use super::siem::SiemTasks;
 use super::start_error::StartError;
 use super::startup::{self, FirstRun};
 use super::store_health::StoreProbe;
-use crate::config::{AnalysisSettings, Prices};
+use crate::config::{AlertSettings, AnalysisSettings, Prices};
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::policy::BudgetCount;
@@ -119,6 +119,10 @@ impl Services {
                 &shared.store,
                 settings,
                 shared.analyzer.remote.metrics().cloned(),
+                BudgetSources {
+                    board: shared.budgets.clone(),
+                    file_policies: shared.file_policies.clone(),
+                },
             )),
             alert_task: AlertTask::default(),
             siem: SiemTasks::new(shared.store.clone()),
@@ -167,6 +171,11 @@ impl Services {
     /// Takes other prices for the records that come in from now on.
     pub(crate) fn set_prices(&self, prices: &Prices) {
         self.ingest.set_prices(prices);
+    }
+
+    /// Takes other rules and channels of the configuration file, and other addresses that channels may have.
+    pub(crate) fn set_alerts(&self, settings: &AlertSettings) {
+        self.alerts.set(settings.clone());
     }
 
     /// Writes what is queued and closes the store. Calls after it get [`super::ApiError::StoreDown`].

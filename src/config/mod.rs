@@ -22,6 +22,15 @@ mod values;
 pub use problem::{Origin, Problem, Problems};
 pub use role::Role;
 pub use sections::analysis::alerts::AlertSettings;
+pub use sections::analysis::alerts::channel::{
+    AlertChannelKind, AlertChannelSettings, MailSettings, MailTls,
+};
+pub(crate) use sections::analysis::alerts::channel::{TELEGRAM, web_address};
+pub(crate) use sections::analysis::alerts::rule::HIGHEST_COUNT;
+pub use sections::analysis::alerts::rule::{AlertRuleKind, AlertRuleSettings};
+pub(crate) use sections::analysis::alerts::{
+    channel_id as alert_channel_id, rule_id as alert_rule_id,
+};
 pub use sections::analysis::checks::{
     ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings,
 };

@@ -129,7 +129,7 @@ pub struct AnalysisSettings {
     pub checks: ChecksSettings,
     /// What tokens cost, for the records that come in; a reload takes others.
     pub prices: Prices,
-    /// Where alerts may be sent.
+    /// Where alerts may be sent, with the rules and channels of the file; a reload takes others.
     pub alerts: AlertSettings,
     /// Where events are sent.
     pub siem: SiemSettings,

@@ -50,6 +50,8 @@ label!(
         Teams => "teams",
         /// Telegram.
         Telegram => "telegram",
+        /// A mail server.
+        Email => "email",
     }
 );
 

@@ -8,26 +8,26 @@ use support::stack::Stack;
 use support::upstream::{Upstream, json as answer};
 use support::{contains, eventually};
 
-const LOCAL: &str =
+pub(crate) const LOCAL: &str =
     "  alerts: {allow_networks: [127.0.0.0/8]}\n  ui: {public_url: \"https://m.example\"}\n";
-const MAIL: &str = "write to a@example.org";
+pub(crate) const MAIL: &str = "write to a@example.org";
 
-fn channel(stack: &Stack, channel: Value) -> String {
+pub(crate) fn channel(stack: &Stack, channel: Value) -> String {
     let made = expect(stack, 201, ("POST", "/alert_channels"), channel);
     made["id"].as_str().unwrap().to_owned()
 }
 
-fn rule(stack: &Stack, rule: Value) -> String {
+pub(crate) fn rule(stack: &Stack, rule: Value) -> String {
     let made = expect(stack, 201, ("POST", "/alert_rules"), rule);
     made["id"].as_str().unwrap().to_owned()
 }
 
 /// A rule that each find fires.
-fn finds(channel: &str) -> Value {
+pub(crate) fn finds(channel: &str) -> Value {
     json!({"name": "Finds", "kind": "count", "verdict": "dataclean", "per_user": true, "channels": [channel]})
 }
 
-fn alerts(stack: &Stack) -> Vec<Value> {
+pub(crate) fn alerts(stack: &Stack) -> Vec<Value> {
     let list = expect(stack, 200, ("GET", "/alerts"), Value::Null);
     list["alerts"].as_array().unwrap().clone()
 }
@@ -39,7 +39,7 @@ fn deliveries(stack: &Stack, alert: &Value) -> Vec<Value> {
 }
 
 /// The only alert, once its only message has this state.
-fn told(stack: &Stack, state: &str) -> (Value, Value) {
+pub(crate) fn told(stack: &Stack, state: &str) -> (Value, Value) {
     eventually("an alert is told", || {
         let alert = alerts(stack).into_iter().next()?;
         let message = deliveries(stack, &alert).into_iter().next()?;

@@ -88,3 +88,39 @@ fn an_amount_in_another_currency_is_not_compared_with_a_budget() {
         assert_eq!(currencies.collect::<Vec<_>>(), ["EUR", "USD"], "{costs}");
     });
 }
+
+#[test]
+fn b10_a_rule_of_alerts_fires_when_a_share_of_a_budget_is_spent() {
+    within_a_day(|| {
+        let upstream = upstream();
+        let yaml = with_budgets("{per: user, window: month, tokens: 1000, action: warn}");
+        let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+        assert_eq!(stack.call(&by("anna")).status(), 200);
+        eventually("the call is counted", || {
+            let spent = spending(&stack);
+            (spent.first()?["tokens"] == 130).then_some(())
+        });
+        for (name, threshold) in [("Whole", 100), ("Tenth", 10)] {
+            let rule = json!({"name": name, "kind": "budget", "threshold": threshold, "application_id": ID});
+            let put = Request::json("POST", "/alert_rules", rule.to_string());
+            let made = authorised(put).call(stack.analysis_addr);
+            assert_eq!(made.status(), 201, "{}", made.text());
+        }
+        let alerts = eventually("the rule fires", || {
+            let list = stack.analysis("/alerts", KEY).json()["alerts"].clone();
+            let list = list.as_array().unwrap().clone();
+            (!list.is_empty()).then_some(list)
+        });
+        assert_eq!(alerts.len(), 1, "{alerts:?}");
+        let (alert, expected) = (
+            &alerts[0],
+            "13% of a budget is spent: 1000 tokens a month for each user (threshold 10%)",
+        );
+        assert_eq!(alert["rule"], "Tenth");
+        assert_eq!(
+            (&alert["count"], &alert["user_id"]),
+            (&json!(13), &Value::Null)
+        );
+        assert_eq!(alert["found"], expected);
+    });
+}

@@ -153,11 +153,13 @@ pub(crate) async fn of_one_group_one_alert_is_open_and_a_look_is_whole_or_nothin
     let open = bed.store.open_alerts(RULE).await.unwrap();
     let times = (open[0].updates, open[0].last_ms, open[0].notified_ms);
     assert_eq!(times, (1, MORNING_MS + 9, MORNING_MS + 8));
+    assert_eq!(bed.store.firing_rules().await.unwrap(), [RULE]);
     let ended = AlertChanges {
         ended: vec![first.id],
         ..AlertChanges::default()
     };
     bed.store.write_alerts(ended).await.unwrap();
+    assert!(bed.store.firing_rules().await.unwrap().is_empty());
     assert!(
         raise(bed, vec![same_group], Vec::new()).await,
         "it fires anew"
@@ -313,9 +315,13 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
     bed.store.forget_alerts(MORNING_MS + 10).await.unwrap();
     assert_eq!(
         ids(&bed.store.alerts(None, 10).await.unwrap()),
-        [3],
-        "it fires, and has a rule"
+        [4, 3],
+        "they fire"
     );
+    let mut firing = bed.store.firing_rules().await.unwrap();
+    firing.sort();
+    // A server ends the alerts of the one that is gone.
+    assert_eq!(firing, [RULE, Uuid::from_u128(8)]);
 }
 
 pub(crate) async fn alerts_go_with_their_application_and_owners_of_records_are_counted(bed: &Bed) {

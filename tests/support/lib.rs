@@ -27,6 +27,7 @@ pub mod secrets;
 pub mod server;
 pub mod slow_disk;
 pub mod slow_search;
+pub mod smtp;
 pub mod snippets;
 pub mod sqlite;
 pub mod stack;

@@ -105,6 +105,52 @@ fn b10_a_wrong_rule_is_told_and_stays_and_others_see_no_alerts() {
 }
 
 #[test]
+fn b10_rules_and_channels_of_the_file_are_shown_and_a_channel_of_mail_is_set() {
+    let of_file = "  alerts:\n    channels:\n      \
+        - {name: team, kind: slack, url: \"https://hooks.example/swordfish\"}\n    rules:\n      \
+        - {name: Silence, kind: gateway_silent, channels: [team]}\n";
+    let stack = Stack::all().yaml(of_file).start();
+    let mut admin = administrator(&stack);
+    let page = admin.get("/ui/alerts").text();
+    assert!(
+        page.contains("Silence") && page.contains("hooks.example"),
+        "{page}"
+    );
+    assert!(
+        !page.contains("swordfish") && !page.contains("/remove"),
+        "{page}"
+    );
+    assert_eq!(page.matches("configuration file").count(), 2, "{page}");
+    let mail = [
+        ("name", "letters"),
+        ("kind", "email"),
+        ("url", "smtp.example:587"),
+        ("tls", "starttls"),
+        ("from", "monitor@a.example"),
+        ("to", "b@a.example, c@a.example"),
+    ];
+    assert_eq!(admin.post("/ui/alerts/channels", &mail).status(), 303);
+    let page = admin.get("/ui/alerts").text();
+    assert!(page.contains("b@a.example, c@a.example"), "{page}");
+    let id = regex::Regex::new(r#"/ui/alerts/channels/([0-9a-f-]{36})/remove"#).unwrap();
+    let id = id.captures(&page).unwrap()[1].to_owned();
+    let page = admin.get(&format!("/ui/alerts?channel={id}")).text();
+    assert!(page.contains("value=\"monitor@a.example\""), "{page}");
+    let wrong = [
+        &mail[..4],
+        &[("from", "x"), ("to", ""), ("id", id.as_str())][..],
+    ]
+    .concat();
+    let refused = admin.post("/ui/alerts/channels", &wrong);
+    assert_eq!(refused.status(), 422);
+    let page = refused.text();
+    assert!(
+        page.contains("<code>from</code>") && page.contains("<code>to</code>"),
+        "{page}"
+    );
+}
+
+#[test]
 #[ignore = "needs Chromium"]
 fn b10_a_rule_is_set_and_changed_in_a_browser() {
     let stack = Stack::all().start();

@@ -255,6 +255,9 @@ pub trait AlertStore: Send + Sync {
     /// The open alerts of a rule; [`MOST_ALERTS`] at most.
     async fn open_alerts(&self, rule: Uuid) -> Result<Vec<Alert>, StoreError>;
 
+    /// The rules that have open alerts, whether they still exist or not; [`MOST_ALERTS`] at most.
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError>;
+
     /// Writes what a look at a rule found.
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError>;
 
@@ -296,7 +299,7 @@ pub trait AlertStore: Send + Sync {
         until_ms: i64,
     ) -> Result<bool, StoreError>;
 
-    /// Removes alerts that ended before this time, with their deliveries. Ends those whose rule is gone.
+    /// Removes alerts that ended before this time, with their deliveries.
     async fn forget_alerts(&self, before_ms: i64) -> Result<(), StoreError>;
 
     /// The users and applications of the newest records that match, except for the filter's text.

@@ -151,7 +151,7 @@ impl Look<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
-    use super::super::channel::ChannelKind;
+    use super::super::channel::{ChannelKind, Mail};
     use super::*;
     use monitor_model::Secret;
 
@@ -171,6 +171,7 @@ mod tests {
                 url: Secret::new("https://hook.example"),
                 secret: Secret::new(""),
                 chat: String::new(),
+                mail: Mail::default(),
             };
             let rule = Rule {
                 name: "r".to_owned(),

@@ -1,55 +1,15 @@
 //! Where alerts are sent. Addresses and secrets of channels are never shown again: the address of a Slack or Teams
 //! webhook is a secret by itself. A stored secret goes to no other server: who changes the server enters it again.
 
-use super::address;
+pub(crate) use crate::config::{
+    AlertChannelKind as ChannelKind, AlertChannelSettings as Channel, MailSettings as Mail, MailTls,
+};
+
 use crate::analysis::error::FieldProblem;
 use crate::analysis::text_checks::check_name;
+use crate::config::TELEGRAM;
 use monitor_model::Secret;
 use serde_json::{Value, json};
-use url::Url;
-
-/// The longest address, secret or chat, in bytes.
-const LONGEST: usize = 2_000;
-/// Where Telegram's bots are called, unless a channel says otherwise.
-const TELEGRAM: &str = "https://api.telegram.org";
-
-/// What kind of server a channel is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChannelKind {
-    Webhook,
-    Slack,
-    Teams,
-    Telegram,
-}
-
-impl ChannelKind {
-    pub(crate) const ALL: [Self; 4] = [Self::Webhook, Self::Slack, Self::Teams, Self::Telegram];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Webhook => "webhook",
-            Self::Slack => "slack",
-            Self::Teams => "teams",
-            Self::Telegram => "telegram",
-        }
-    }
-
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-}
-
-/// A channel.
-#[derive(Clone)]
-pub(crate) struct Channel {
-    pub(crate) name: String,
-    pub(crate) kind: ChannelKind,
-    pub(crate) url: Secret,
-    /// The key of a webhook's signatures, or the token of a Telegram bot; empty for none.
-    pub(crate) secret: Secret,
-    /// The chat of a Telegram bot.
-    pub(crate) chat: String,
-}
 
 /// What a person enters. An empty address or secret leaves that of before.
 #[derive(Clone)]
@@ -59,18 +19,22 @@ pub(crate) struct ChannelEdit {
     pub(crate) url: Secret,
     pub(crate) secret: Secret,
     pub(crate) chat: String,
+    pub(crate) mail: Mail,
 }
 
 impl Channel {
     /// As it is stored.
     pub(super) fn document(&self) -> String {
-        let document = json!({
+        let mut document = json!({
             "name": self.name,
             "kind": self.kind.as_str(),
             "url": self.url.expose(),
             "secret": self.secret.expose(),
             "chat": self.chat,
         });
+        if let (ChannelKind::Email, Value::Object(fields)) = (self.kind, &mut document) {
+            fields.insert("mail".to_owned(), json!(self.mail));
+        }
         document.to_string()
     }
 
@@ -84,18 +48,22 @@ impl Channel {
             url: Secret::new(text("url")?),
             secret: Secret::new(text("secret")?),
             chat: text("chat")?.to_owned(),
+            mail: match document.get("mail") {
+                Some(mail) => serde_json::from_value(mail.clone()).ok()?,
+                None => Mail::default(),
+            },
         })
     }
 
-    /// Whether an address leads to another server than the channel's.
-    fn is_elsewhere(&self, url: &Url) -> bool {
-        let own = address::parse(self.url.expose()).ok();
-        own.is_none_or(|own| own.origin() != url.origin())
+    /// Whether it leads to another server than this one, or in clear text where this one does not.
+    fn is_elsewhere(&self, before: &Self) -> bool {
+        let [own, other] = [self, before].map(|one| one.server().map(|url| url.origin()));
+        own != other
     }
 
     /// The server, for people: no path, which may be a secret.
     pub(crate) fn host(&self) -> String {
-        let host = address::parse(self.url.expose()).ok();
+        let host = self.server().ok();
         let host = host.and_then(|url| url.host_str().map(str::to_owned));
         host.unwrap_or_default()
     }
@@ -109,38 +77,31 @@ impl ChannelEdit {
     pub(super) fn over(self, before: Option<Channel>) -> Result<Channel, Vec<FieldProblem>> {
         let mut problems: Vec<_> = check_name(&self.name).err().into_iter().collect();
         let before = before.filter(|before| before.kind == self.kind);
-        let url = self.url(before.as_ref());
-        let parsed = address::parse(url.expose());
-        if let Err(problem) = &parsed {
-            problems.push(FieldProblem::new("url", *problem));
-        }
-        let secret = match (&before, self.secret.expose()) {
-            (Some(before), "") => {
-                let is_moved = parsed.is_ok_and(|url| before.is_elsewhere(&url));
-                if is_moved && !before.secret.expose().is_empty() {
-                    let again = "must be entered again: the address leads to another server";
-                    problems.push(FieldProblem::new("secret", again));
-                }
-                before.secret.clone()
-            }
-            _ => self.secret.clone(),
+        let mut channel = Channel {
+            url: self.url(before.as_ref()),
+            name: self.name,
+            kind: self.kind,
+            secret: self.secret,
+            chat: self.chat,
+            mail: match self.kind {
+                ChannelKind::Email => self.mail,
+                _ => Mail::default(),
+            },
         };
-        if self.kind == ChannelKind::Telegram {
-            problems.extend(telegram_problems(&secret, &self.chat));
+        let has_user = channel.kind != ChannelKind::Email || !channel.mail.user.is_empty();
+        let kept = before.filter(|_| has_user && channel.secret.expose().is_empty());
+        if let Some(before) = kept {
+            let has_secret = !before.secret.expose().is_empty();
+            if has_secret && channel.server().is_ok() && channel.is_elsewhere(&before) {
+                let again = "must be entered again: the address leads to another server";
+                problems.push(FieldProblem::new("secret", again));
+            }
+            channel.secret = before.secret;
         }
-        let texts = [url.expose(), secret.expose(), self.chat.as_str()];
-        let long = ["url", "secret", "chat"].into_iter().zip(texts);
-        let long = long.filter(|(_, text)| text.len() > LONGEST);
-        problems
-            .extend(long.map(|(field, _)| FieldProblem::new(field, "has more than 2000 bytes")));
+        let wrong = channel.wrong().into_iter();
+        problems.extend(wrong.map(|(field, problem)| FieldProblem::new(field, problem)));
         match problems.is_empty() {
-            true => Ok(Channel {
-                name: self.name,
-                kind: self.kind,
-                url,
-                secret,
-                chat: self.chat,
-            }),
+            true => Ok(channel),
             false => Err(problems),
         }
     }
@@ -152,20 +113,6 @@ impl ChannelEdit {
             (url, _) => Secret::new(url),
         }
     }
-}
-
-/// The token becomes a part of an address.
-fn telegram_problems(token: &Secret, chat: &str) -> Vec<FieldProblem> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-' | '_');
-    let token = token.expose();
-    let mut problems = Vec::new();
-    if token.is_empty() || !token.chars().all(is_plain) {
-        problems.push(FieldProblem::new("secret", "must be the token of a bot"));
-    }
-    if chat.is_empty() || chat.chars().any(char::is_control) {
-        problems.push(FieldProblem::new("chat", "must be the id of a chat"));
-    }
-    problems
 }
 
 #[cfg(test)]
@@ -180,6 +127,21 @@ mod tests {
             url: Secret::new(url),
             secret: Secret::new(secret),
             chat: "-100".to_owned(),
+            mail: Mail::default(),
+        }
+    }
+
+    fn letter(url: &str, secret: &str, tls: MailTls) -> ChannelEdit {
+        ChannelEdit {
+            kind: ChannelKind::Email,
+            chat: String::new(),
+            mail: Mail {
+                tls,
+                user: "monitor".to_owned(),
+                from: "monitor@example.com".to_owned(),
+                to: vec!["a@example.com".to_owned()],
+            },
+            ..edit(url, secret)
         }
     }
 
@@ -201,10 +163,34 @@ mod tests {
     }
 
     #[test]
+    fn b10_a_stored_password_goes_over_no_connection_that_is_less_encrypted() {
+        let server = "smtp.example.com:587";
+        let first = letter(server, "p", MailTls::StartTls).over(None).unwrap();
+        assert_eq!(first.host(), "smtp.example.com");
+        let same = letter("", "", MailTls::Tls).over(Some(first.clone()));
+        assert_eq!(same.unwrap().secret.expose(), "p");
+        for (url, tls) in [("", MailTls::None), ("smtp.example.com:25", MailTls::Tls)] {
+            let moved = letter(url, "", tls).over(Some(first.clone()));
+            assert_eq!(fields(moved), ["secret"], "{url}");
+        }
+    }
+
+    #[test]
+    fn b10_a_password_goes_with_its_user() {
+        let first = letter("smtp.example.com:587", "p", MailTls::Tls);
+        let mut nameless = letter("", "", MailTls::Tls);
+        nameless.mail.user = String::new();
+        let channel = nameless.over(Some(first.over(None).unwrap())).unwrap();
+        assert_eq!(channel.secret.expose(), "");
+    }
+
+    #[test]
     fn b10_a_channel_comes_back_as_it_was_stored() {
-        let channel = edit("", "1:a").over(None).unwrap();
-        let stored = Channel::stored(&channel.document()).unwrap();
-        assert_eq!(stored.document(), channel.document());
+        let letter = letter("smtp.example.com:465", "p", MailTls::Tls);
+        for edit in [edit("", "1:a"), letter] {
+            let channel = edit.over(None).unwrap();
+            assert!(Channel::stored(&channel.document()).unwrap() == channel);
+        }
         assert!(Channel::stored("{\"kind\":\"pigeon\"}").is_none());
     }
 

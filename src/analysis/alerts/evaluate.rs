@@ -1,14 +1,16 @@
 //! What a rule finds now. Every look reads a bounded number of records by an index, or sums; a share compares whole
-//! hours of both sides.
+//! hours of both sides. `budgets` looks at those.
 
 use super::changes::{Finding, MOST_GROUPS};
 use super::message::{Facts, records_path};
 use super::rule::{HIGHEST_COUNT, Rule, RuleKind};
+use crate::analysis::budgets::BudgetBoard;
 use crate::analysis::clock::day_of;
+use crate::analysis::rules::file_policies::FilePolicies;
 use monitor_model::ApplicationId;
 use monitor_store::{
-    AlertStore, GatewayReportStore, HourTraffic, RecordFilter, RecordStore, RecordSummary,
-    StatisticsStore, StoreError, VerdictFilter,
+    AlertStore, ApplicationStore, GatewayReportStore, HourTraffic, RecordFilter, RecordStore,
+    RecordSummary, StatisticsStore, StoreError, VerdictFilter,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,12 +30,20 @@ const MOST_KNOWN: usize = 20_000;
 /// An application, and a user or a type in it.
 type Pair = (ApplicationId, String);
 
+/// Where budgets are, and what was counted of them.
+pub(crate) struct BudgetSources {
+    pub(crate) board: Arc<BudgetBoard>,
+    pub(crate) file_policies: Arc<FilePolicies>,
+}
+
 /// Reads what rules ask for.
 pub(super) struct Evaluator {
     pub(super) alerts: Arc<dyn AlertStore>,
     pub(super) records: Arc<dyn RecordStore>,
     pub(super) statistics: Arc<dyn StatisticsStore>,
     pub(super) reports: Arc<dyn GatewayReportStore>,
+    pub(super) applications: Arc<dyn ApplicationStore>,
+    pub(super) budgets: BudgetSources,
     pub(super) known: Mutex<Known>,
 }
 
@@ -52,6 +62,7 @@ impl Evaluator {
             RuleKind::Share => self.share(rule, now_ms).await,
             RuleKind::FirstTime => self.first_time(rule, now_ms).await,
             RuleKind::GatewaySilent => self.silent(rule, now_ms).await,
+            RuleKind::Budget => self.budgets(rule).await,
         }
     }
 

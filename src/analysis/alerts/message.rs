@@ -23,6 +23,9 @@ pub(crate) struct Facts {
     pub(crate) user: Option<String>,
     pub(crate) r#type: Option<String>,
     pub(crate) gateway: Option<Uuid>,
+    /// A budget, in words.
+    pub(crate) budget: Option<String>,
+    /// Messages, or percent of a budget.
     pub(crate) count: u64,
     /// Of so many messages; 0 where it is no share.
     pub(crate) total: u64,
@@ -84,7 +87,7 @@ impl Message {
     }
 
     /// As plain text.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = self.title.clone();
         for line in self.lines.iter().chain(&self.link) {
             text.push('\n');
@@ -128,6 +131,12 @@ impl Facts {
             ),
             Some(RuleKind::FirstTime) => "Seen for the first time in 30 days".to_owned(),
             Some(RuleKind::GatewaySilent) => format!("No report of a gateway for {window}"),
+            Some(RuleKind::Budget) => format!(
+                "{}% of a budget is spent: {} (threshold {}%)",
+                self.count,
+                self.budget.as_deref().unwrap_or_default(),
+                self.threshold
+            ),
             Some(RuleKind::Count) | None => format!(
                 "{} messages ({verdict}) in {window} (threshold {})",
                 self.count, self.threshold
@@ -197,6 +206,8 @@ pub(super) fn body(channel: &Channel, delivery: &AlertDelivery, message: &Messag
             "text": message.text(),
             "link_preview_options": {"is_disabled": true},
         }),
+        // A letter has no body of JSON.
+        ChannelKind::Email => Value::Null,
     }
 }
 

@@ -1,16 +1,22 @@
 //! Alerts: rules on finds and on gateways, the channels that are told, and what fires. People who administer the whole
-//! server set them; `task` looks at the rules and sends what waits. A look and its messages are one transaction, and a
-//! message waits in the store until its channel took it: nothing is lost, and a receiver may get one twice.
+//! server set them, or the configuration file; `task` looks at the rules and sends what waits. A look and its messages
+//! are one transaction, and a message waits in the store until its channel took it: nothing is lost, and a receiver may
+//! get one twice.
 
 mod address;
+mod bounded;
+mod budgets;
 mod changes;
 pub(crate) mod channel;
 mod evaluate;
+mod mail;
 pub(crate) mod message;
+mod of_file;
 pub(crate) mod rule;
 mod send;
 mod task;
 
+pub(crate) use evaluate::BudgetSources;
 pub(crate) use task::AlertTask;
 
 use super::access::caller::Caller;
@@ -19,6 +25,7 @@ use super::clock::now_ms;
 use super::error::{ApiError, FieldProblem};
 use crate::config::{AlertSettings, AnalysisSettings};
 use crate::observe::Metrics;
+use arc_swap::ArcSwap;
 use channel::{Channel, ChannelEdit};
 use evaluate::Evaluator;
 use message::Message;
@@ -42,6 +49,8 @@ pub(crate) struct KnownRule {
     pub(crate) id: Uuid,
     pub(crate) rule: Rule,
     pub(crate) created_at_ms: i64,
+    /// It is changed in the configuration file only.
+    pub(crate) is_in_file: bool,
 }
 
 /// A channel with its identifier.
@@ -50,6 +59,8 @@ pub(crate) struct KnownChannel {
     pub(crate) id: Uuid,
     pub(crate) channel: Channel,
     pub(crate) created_at_ms: i64,
+    /// It is changed in the configuration file only.
+    pub(crate) is_in_file: bool,
 }
 
 /// Alerts, for those who administer the whole server.
@@ -57,7 +68,7 @@ pub(crate) struct Alerts {
     store: Arc<dyn AlertStore>,
     applications: Arc<dyn ApplicationStore>,
     evaluator: Evaluator,
-    settings: AlertSettings,
+    settings: ArcSwap<AlertSettings>,
     public_url: Option<String>,
     metrics: Option<Arc<Metrics>>,
     /// Which server this is, for the lease.
@@ -73,6 +84,7 @@ impl Alerts {
         store: &Arc<dyn Store>,
         settings: &AnalysisSettings,
         metrics: Option<Arc<Metrics>>,
+        budgets: BudgetSources,
     ) -> Self {
         Self {
             evaluator: Evaluator {
@@ -80,11 +92,13 @@ impl Alerts {
                 records: store.clone(),
                 statistics: store.clone(),
                 reports: store.clone(),
+                applications: store.clone(),
+                budgets,
                 known: std::sync::Mutex::default(),
             },
             store: store.clone(),
             applications: store.clone(),
-            settings: settings.alerts.clone(),
+            settings: ArcSwap::from_pointee(settings.alerts.clone()),
             public_url: settings.public_url.clone(),
             metrics,
             server: Uuid::new_v4(),
@@ -93,11 +107,13 @@ impl Alerts {
         }
     }
 
-    /// Every rule that this version can read.
+    /// Every rule that this version can read, those of the configuration file first.
     pub(crate) async fn rules(&self, caller: &Caller) -> Result<Vec<KnownRule>, ApiError> {
         must_administer(caller)?;
         let stored = self.store.alert_rules().await?;
-        Ok(stored.iter().filter_map(known_rule).collect())
+        let mut rules = self.file_rules();
+        rules.extend(stored.iter().filter_map(known_rule));
+        Ok(rules)
     }
 
     /// Adds a rule, or replaces the one of this identifier.
@@ -110,7 +126,10 @@ impl Alerts {
         must_administer(caller)?;
         let stored = self.store.alert_rules().await?;
         let before = match id {
-            Some(id) => Some(find(stored.iter(), |one| one.id == id)?),
+            Some(id) => {
+                self.must_not_be_rule_of_file(id)?;
+                Some(find(stored.iter(), |one| one.id == id)?)
+            }
             None => None,
         };
         if before.is_none() && stored.len() >= MOST_ALERTS as usize {
@@ -121,6 +140,7 @@ impl Alerts {
             id: before.map_or_else(Uuid::new_v4, |before| before.id),
             created_at_ms: before.map_or_else(now_ms, |before| before.created_at_ms),
             rule,
+            is_in_file: false,
         };
         let audit = entry(
             caller,
@@ -139,7 +159,11 @@ impl Alerts {
     async fn check(&self, rule: &Rule) -> Result<(), ApiError> {
         let mut problems = rule.problems();
         let channels = self.store.alert_channels().await?;
-        let is_known = |id: &Uuid| channels.iter().any(|channel| channel.id == *id);
+        let of_file = self.file_channels();
+        let is_known = |id: &Uuid| {
+            let mut ids = of_file.iter().map(|known| known.id);
+            ids.any(|one| one == *id) || channels.iter().any(|channel| channel.id == *id)
+        };
         if !rule.channels.iter().all(is_known) {
             let unknown = "names a channel that does not exist";
             problems.push(FieldProblem::new("channels", unknown));
@@ -158,17 +182,20 @@ impl Alerts {
 
     pub(crate) async fn remove_rule(&self, caller: &Caller, id: Uuid) -> Result<(), ApiError> {
         must_administer(caller)?;
+        self.must_not_be_rule_of_file(id)?;
         let stored = self.store.alert_rules().await?;
         find(stored.iter(), |one| one.id == id)?;
         let audit = entry(caller, Action::AlertRuleRemove, id, json!({}));
         Ok(self.store.remove_alert_rule(id, now_ms(), audit).await?)
     }
 
-    /// Every channel that this version can read.
+    /// Every channel that this version can read, those of the configuration file first.
     pub(crate) async fn channels(&self, caller: &Caller) -> Result<Vec<KnownChannel>, ApiError> {
         must_administer(caller)?;
         let stored = self.store.alert_channels().await?;
-        Ok(stored.iter().filter_map(known_channel).collect())
+        let mut channels = self.file_channels();
+        channels.extend(stored.iter().filter_map(known_channel));
+        Ok(channels)
     }
 
     /// Adds a channel, or replaces the one of this identifier.
@@ -180,10 +207,14 @@ impl Alerts {
     ) -> Result<KnownChannel, ApiError> {
         let channels = self.channels(caller).await?;
         let before = match id {
-            Some(id) => Some(find(channels.iter(), |one| one.id == id)?),
+            Some(id) => {
+                self.must_not_be_channel_of_file(id)?;
+                Some(find(channels.iter(), |one| one.id == id)?)
+            }
             None => None,
         };
-        if before.is_none() && channels.len() >= MOST_ALERTS as usize {
+        let stored = channels.iter().filter(|known| !known.is_in_file);
+        if before.is_none() && stored.count() >= MOST_ALERTS as usize {
             return Err(FieldProblem::new("name", "there are 500 channels already").into());
         }
         let channel = edit.over(before.map(|before| before.channel.clone()));
@@ -191,6 +222,7 @@ impl Alerts {
             id: before.map_or_else(Uuid::new_v4, |before| before.id),
             created_at_ms: before.map_or_else(now_ms, |before| before.created_at_ms),
             channel: channel.map_err(ApiError::Fields)?,
+            is_in_file: false,
         };
         let details = json!({"name": known.channel.name, "kind": known.channel.kind.as_str()});
         let audit = entry(caller, Action::AlertChannelSet, known.id, details);
@@ -205,6 +237,7 @@ impl Alerts {
 
     pub(crate) async fn remove_channel(&self, caller: &Caller, id: Uuid) -> Result<(), ApiError> {
         self.channel(caller, id).await?;
+        self.must_not_be_channel_of_file(id)?;
         let audit = entry(caller, Action::AlertChannelRemove, id, json!({}));
         Ok(self.store.remove_alert_channel(id, audit).await?)
     }
@@ -230,7 +263,7 @@ impl Alerts {
             done_ms: None,
             failure: None,
         };
-        let sent = send::send(&channel, &delivery, &self.settings).await;
+        let sent = send::send(&channel, &delivery, &self.settings.load_full()).await;
         Ok(sent)
     }
 
@@ -309,6 +342,7 @@ impl Alerts {
     async fn channel_map(&self) -> Result<HashMap<Uuid, Channel>, monitor_store::StoreError> {
         let stored = self.store.alert_channels().await?;
         let known = stored.iter().filter_map(known_channel);
+        let known = known.chain(self.file_channels());
         Ok(known.map(|known| (known.id, known.channel)).collect())
     }
 }
@@ -335,6 +369,7 @@ fn known_rule(stored: &AlertRule) -> Option<KnownRule> {
         id: stored.id,
         rule: serde_json::from_str(&stored.document).ok()?,
         created_at_ms: stored.created_at_ms,
+        is_in_file: false,
     })
 }
 
@@ -355,5 +390,6 @@ fn known_channel(stored: &AlertChannel) -> Option<KnownChannel> {
         id: stored.id,
         channel: Channel::stored(&stored.document)?,
         created_at_ms: stored.created_at_ms,
+        is_in_file: false,
     })
 }

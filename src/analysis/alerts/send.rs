@@ -1,7 +1,9 @@
-//! Sends a message to its channel. An error says what happened, and neither the address nor what the server answered.
+//! Sends a message to its channel, by HTTP; `mail` sends letters. An error says what happened, and neither the address
+//! nor what the server answered.
 
 use super::address;
 use super::channel::{Channel, ChannelKind};
+use super::mail;
 use super::message::{Message, body};
 use crate::config::AlertSettings;
 use crate::http_client::{Body, ClientError, HttpClient, whole};
@@ -28,6 +30,9 @@ pub(super) async fn send(
 ) -> Result<(), String> {
     let message: Message =
         serde_json::from_str(&delivery.message).map_err(|_| "the message cannot be read")?;
+    if channel.kind == ChannelKind::Email {
+        return mail::send(channel, delivery, &message, settings).await;
+    }
     let url = target(channel)?;
     let addresses = address::addresses(&url, settings).await?;
     let request = request(channel, delivery, &url, &message)?;
@@ -45,14 +50,16 @@ pub(super) async fn send(
 }
 
 fn target(channel: &Channel) -> Result<Url, &'static str> {
-    let url = address::parse(channel.url.expose())?;
+    let url = channel.server()?;
     match channel.kind {
         ChannelKind::Telegram => {
             let base = url.as_str().trim_end_matches('/');
             let token = channel.secret.expose();
             address::parse(&format!("{base}/bot{token}/sendMessage"))
         }
-        ChannelKind::Webhook | ChannelKind::Slack | ChannelKind::Teams => Ok(url),
+        ChannelKind::Webhook | ChannelKind::Slack | ChannelKind::Teams | ChannelKind::Email => {
+            Ok(url)
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::report;
 use crate::observe::{AlertResult, Throttle};
 use futures_util::future::join_all;
-use monitor_store::{AlertDelivery, DeliveryEnd, DeliveryState, StoreError};
+use monitor_store::{AlertChanges, AlertDelivery, DeliveryEnd, DeliveryState, StoreError};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -103,8 +103,10 @@ async fn send_on(alerts: Arc<Alerts>) {
 impl Alerts {
     /// Looks at every rule, if no other server does.
     async fn look(&self) -> Result<(), StoreError> {
-        let rules = self.store.alert_rules().await?;
-        if rules.is_empty() {
+        let firing = self.store.firing_rules().await?;
+        let stored = self.store.alert_rules().await?;
+        let of_file = self.file_rules();
+        if stored.is_empty() && of_file.is_empty() && firing.is_empty() {
             return Ok(());
         }
         let now_ms = now_ms();
@@ -116,13 +118,35 @@ impl Alerts {
         }
         let channels = self.channel_map().await?;
         let mut failure = Ok(());
-        for known in rules.iter().filter_map(known_rule) {
+        let is_there = |id: &Uuid| {
+            let mut ids = stored.iter().map(|rule| rule.id);
+            ids.any(|one| one == *id) || of_file.iter().any(|rule| rule.id == *id)
+        };
+        for id in firing.into_iter().filter(|id| !is_there(id)) {
+            if let Err(error) = self.end_alerts(id).await {
+                failure = Err(error);
+            }
+        }
+        let known = stored.iter().filter_map(known_rule);
+        for known in known.chain(of_file.iter().cloned()) {
             // A rule that cannot be looked at keeps no other from it.
             if let Err(error) = self.look_at(&known, &channels).await {
                 failure = Err(error);
             }
         }
         failure
+    }
+
+    /// Ends the alerts of a rule that is gone: from the configuration file, with its application or its user, or while a
+    /// server looked at it.
+    async fn end_alerts(&self, rule: Uuid) -> Result<(), StoreError> {
+        let open = self.store.open_alerts(rule).await?;
+        let changes = AlertChanges {
+            now_ms: now_ms(),
+            ended: open.into_iter().map(|alert| alert.id).collect(),
+            ..AlertChanges::default()
+        };
+        self.store.write_alerts(changes).await
     }
 
     async fn look_at(
@@ -195,7 +219,7 @@ impl Alerts {
 
     async fn attempt(&self, delivery: &AlertDelivery, channel: Option<&Channel>) -> DeliveryEnd {
         let sent = match channel {
-            Some(channel) => send(channel, delivery, &self.settings).await,
+            Some(channel) => send(channel, delivery, &self.settings.load_full()).await,
             None => Err("the channel was removed".to_owned()),
         };
         self.ended(delivery, sent)

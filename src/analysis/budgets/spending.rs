@@ -187,6 +187,17 @@ impl BudgetUse {
         all
     }
 
+    /// How much of it that is, in percent.
+    pub(crate) fn percent(&self, one: &Spending) -> u64 {
+        let limit = match (self.budget.tokens, self.budget.cost) {
+            (Some(tokens), _) => tokens.into(),
+            (None, Some(cost)) => cost.units(),
+            (None, None) => return 0,
+        };
+        let percent = self.spent(one).max(0).saturating_mul(100) / limit.max(1);
+        u64::try_from(percent).unwrap_or(u64::MAX)
+    }
+
     /// What counts of it here: tokens, or units of money.
     fn spent(&self, one: &Spending) -> i128 {
         match self.budget.tokens {
@@ -197,7 +208,7 @@ impl BudgetUse {
 
     /// Whether this is a user, and not those that the sums of a day do not tell apart. A user of that name is not told
     /// apart from them either.
-    fn is_known(&self, one: &Spending) -> bool {
+    pub(crate) fn is_known(&self, one: &Spending) -> bool {
         let has_names = self.budget.window == BudgetWindow::Minute;
         has_names || one.user != OTHER_NAMES
     }

@@ -89,13 +89,15 @@ impl Merge<'_> {
         }
         // Several settings have the name of one section.
         self.waiting.dedup();
-        // Prices are for the records that come in from now on.
-        let wanted = std::mem::take(&mut self.next.analysis.prices);
-        let prices = self.running.analysis.prices.clone();
-        self.next.analysis.prices = prices;
+        // Prices are for the records that come in from now on, alerts for the next look at their rules.
+        let prices = std::mem::take(&mut self.next.analysis.prices);
+        let alerts = std::mem::take(&mut self.next.analysis.alerts);
+        self.next.analysis.prices = self.running.analysis.prices.clone();
+        self.next.analysis.alerts = self.running.analysis.alerts.clone();
         // Any other key of the section.
         keep! { self "analysis" analysis; }
-        self.next.analysis.prices = wanted;
+        self.next.analysis.prices = prices;
+        self.next.analysis.alerts = alerts;
     }
 
     fn keep_sources(&mut self) {

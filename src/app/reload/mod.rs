@@ -263,6 +263,7 @@ impl Reloadable {
         }
         if let Some(services) = &self.services {
             services.set_prices(&next.analysis.prices);
+            services.set_alerts(&next.analysis.alerts);
         }
         self.certificates.replace(ready.certificates);
         logging::set(&next.log);

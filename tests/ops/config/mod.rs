@@ -1,6 +1,7 @@
 //! Configuration and command line through the real binary (§8, CONTRACT 32 to 34): what is refused
 //! and how it is reported, which source wins, and that the reference files and the documentation are complete.
 
+mod alerts;
 mod cli;
 mod docs;
 mod files;

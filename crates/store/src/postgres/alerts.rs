@@ -108,6 +108,13 @@ impl AlertStore for PostgresStore {
         rows.iter().map(alert).collect()
     }
 
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError> {
+        let query = sqlx::query(sql::FIRING_RULES).bind(i64::from(MOST_ALERTS));
+        let rows = self.all(query).await?;
+        let ids = rows.iter().map(|row| row.id("id"));
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError> {
         let mut pooled = self.pool.acquire().await?;
         let connection = pooled.connection();
@@ -194,7 +201,6 @@ impl AlertStore for PostgresStore {
     }
 
     async fn forget_alerts(&self, before_ms: i64) -> Result<(), StoreError> {
-        self.all(sqlx::query(sql::END_LOST)).await?;
         let forget = sqlx::query(sql::FORGET).bind(before_ms);
         self.all(forget).await.map(drop)
     }

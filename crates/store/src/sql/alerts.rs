@@ -27,6 +27,8 @@ pub(crate) const ALERTS_BEFORE: &str = "
     SELECT * FROM alerts WHERE (first_ms, id) < ($2, $3) ORDER BY first_ms DESC, id DESC LIMIT $1";
 pub(crate) const OPEN: &str = "
     SELECT * FROM alerts WHERE rule_id = $1 AND state <> 'ended' ORDER BY first_ms, id LIMIT $2";
+pub(crate) const FIRING_RULES: &str =
+    "SELECT DISTINCT rule_id AS id FROM alerts WHERE state <> 'ended' LIMIT $1";
 pub(crate) const RAISE: &str = "
     INSERT INTO alerts (id, rule_id, group_hash, user_hash, application_id, facts, state, updates, first_ms,
         last_ms, notified_ms, muted_until_ms, resolved_ms, resolved_by)
@@ -63,10 +65,6 @@ pub(crate) const FORGET: &str = "
     DELETE FROM alerts WHERE id IN (
         SELECT id FROM alerts WHERE first_ms < $1 AND state = 'ended' AND last_ms < $1
         ORDER BY first_ms, id LIMIT 500)";
-/// Ends alerts whose rule is gone otherwise: with its application or its user, or while a server looked at it.
-pub(crate) const END_LOST: &str = "
-    UPDATE alerts SET resolved_ms = coalesce(resolved_ms, last_ms), state = 'ended'
-    WHERE state <> 'ended' AND NOT EXISTS (SELECT 1 FROM alert_rules r WHERE r.id = alerts.rule_id)";
 /// What names an erased user ($1, the hash), in one application or in all.
 pub(crate) const FORGET_USER: [&str; 2] = [
     "DELETE FROM alerts WHERE user_hash = $1 AND (application_id = $2 OR $2 IS NULL)",

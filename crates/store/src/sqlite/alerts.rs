@@ -94,6 +94,13 @@ impl AlertStore for SqliteStore {
         rows.iter().map(alert).collect()
     }
 
+    async fn firing_rules(&self) -> Result<Vec<Uuid>, StoreError> {
+        let query = sqlx::query(sql::FIRING_RULES).bind(i64::from(MOST_ALERTS));
+        let rows = query.fetch_all(&self.readers).await?;
+        let ids = rows.iter().map(|row| row.id("id"));
+        Ok(ids.collect::<Result<_, _>>()?)
+    }
+
     async fn write_alerts(&self, changes: AlertChanges) -> Result<(), StoreError> {
         self.writer
             .write(move |connection| Box::pin(written(connection, changes)))
@@ -299,7 +306,6 @@ async fn leased(
 }
 
 async fn forgotten(connection: &mut SqliteConnection, before_ms: i64) -> Result<(), StoreError> {
-    sqlx::query(sql::END_LOST).execute(&mut *connection).await?;
     let forget = sqlx::query(sql::FORGET).bind(before_ms);
     forget.execute(connection).await?;
     Ok(())

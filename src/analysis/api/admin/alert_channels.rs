@@ -2,8 +2,9 @@
 
 use crate::analysis::ApiError;
 use crate::analysis::alerts::KnownChannel;
-use crate::analysis::alerts::channel::{ChannelEdit, ChannelKind};
+use crate::analysis::alerts::channel::{ChannelEdit, ChannelKind, Mail, MailTls};
 use crate::analysis::api::extract::{Administrator, Api, Body, Fields, PathId, ReadFields};
+use crate::analysis::api::refusals::Conflict;
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::api::schemas;
 use axum::extract::State;
@@ -29,9 +30,19 @@ struct View<'a> {
     /// The server. The rest of the address may be a secret, and is not shown.
     host: String,
     chat: &'a str,
+    /// What a mail server knows the user by; empty for none.
+    user: &'a str,
+    /// The sender of letters; empty for other kinds.
+    from: &'a str,
+    /// The recipients of letters.
+    to: &'a [String],
+    /// How a connection to a mail server is encrypted; null for other kinds.
+    tls: Option<&'static str>,
     /// Whether there is a secret.
     has_secret: bool,
-    /// Milliseconds since 1970.
+    /// Whether the configuration file has it: it is changed there only.
+    in_file: bool,
+    /// Milliseconds since 1970; 0 where the file has it.
     created_at_ms: i64,
 }
 
@@ -46,13 +57,19 @@ struct Tested {
 impl<'a> From<&'a KnownChannel> for View<'a> {
     fn from(known: &'a KnownChannel) -> Self {
         let channel = &known.channel;
+        let is_mail = channel.kind == ChannelKind::Email;
         Self {
             id: known.id,
             name: &channel.name,
             kind: channel.kind.as_str(),
             host: channel.host(),
             chat: &channel.chat,
+            user: &channel.mail.user,
+            from: &channel.mail.from,
+            to: &channel.mail.to,
+            tls: is_mail.then(|| channel.mail.tls.as_str()),
             has_secret: !channel.secret.expose().is_empty(),
+            in_file: known.is_in_file,
             created_at_ms: known.created_at_ms,
         }
     }
@@ -67,6 +84,12 @@ impl ReadFields for ChannelEdit {
             let words = ChannelKind::ALL.map(ChannelKind::as_str).join(", ");
             fields.refuse("kind", format!("must be one of {words}"));
         }
+        let to = fields.typed("to", "must be a list of texts", |value| {
+            let list = value.as_array()?.iter();
+            list.map(|one| one.as_str().map(str::to_owned)).collect()
+        });
+        let words = "must be starttls, tls or none";
+        let tls = fields.typed("tls", words, |value| MailTls::from_name(value.as_str()?));
         let mut text = |name| fields.text(name).unwrap_or_default();
         Self {
             name: text("name"),
@@ -74,6 +97,12 @@ impl ReadFields for ChannelEdit {
             url: Secret::new(text("url")),
             secret: Secret::new(text("secret")),
             chat: text("chat"),
+            mail: Mail {
+                tls: tls.unwrap_or_default(),
+                user: text("user"),
+                from: text("from"),
+                to: to.unwrap_or_default(),
+            },
         }
     }
 }
@@ -125,7 +154,7 @@ pub(crate) async fn create(
     tag = "alerts",
     params(schemas::AlertPath),
     request_body = schemas::AlertChannelSettings,
-    responses((status = 200, description = "The channel.", body = View)),
+    responses((status = 200, description = "The channel.", body = View), Conflict),
 )]
 pub(crate) async fn replace(
     State(services): Api,
@@ -145,7 +174,7 @@ pub(crate) async fn replace(
     description = "Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
     params(schemas::AlertPath),
-    responses((status = 204, description = "It is removed.")),
+    responses((status = 204, description = "It is removed."), Conflict),
 )]
 pub(crate) async fn remove(
     State(services): Api,

@@ -4,6 +4,7 @@ use crate::analysis::ApiError;
 use crate::analysis::alerts::KnownRule;
 use crate::analysis::alerts::rule::{Rule, RuleKind};
 use crate::analysis::api::extract::{Administrator, Api, Body, Fields, PathId, ReadFields};
+use crate::analysis::api::refusals::Conflict;
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::api::schemas;
 use axum::extract::State;
@@ -46,7 +47,9 @@ struct View<'a> {
     repeat_after: u64,
     send_resolved: bool,
     enabled: bool,
-    /// Milliseconds since 1970.
+    /// Whether the configuration file has it: it is changed there only.
+    in_file: bool,
+    /// Milliseconds since 1970; 0 where the file has it.
     created_at_ms: i64,
 }
 
@@ -70,6 +73,7 @@ impl<'a> From<&'a KnownRule> for View<'a> {
             repeat_after: rule.repeat_after_s,
             send_resolved: rule.send_resolved,
             enabled: rule.is_enabled,
+            in_file: known.is_in_file,
             created_at_ms: known.created_at_ms,
         }
     }
@@ -92,10 +96,8 @@ impl ReadFields for Rule {
             application_id: application(fields),
             user_id: optional_text(fields, "user_id"),
             r#type: optional_text(fields, "type"),
-            window_s: seconds(fields, "window").unwrap_or(match kind {
-                Some(RuleKind::Share | RuleKind::FirstTime) => 3_600,
-                _ => usual.window_s,
-            }),
+            window_s: seconds(fields, "window")
+                .unwrap_or_else(|| kind.unwrap_or(usual.kind).usual_window()),
             threshold: count(fields, "threshold").unwrap_or(usual.threshold),
             minimum: count(fields, "minimum").unwrap_or(usual.minimum),
             per_user: flag(fields, "per_user").unwrap_or(usual.per_user),
@@ -193,7 +195,7 @@ pub(crate) async fn create(
     tag = "alerts",
     params(schemas::AlertPath),
     request_body = schemas::AlertRuleSettings,
-    responses((status = 200, description = "The rule.", body = View)),
+    responses((status = 200, description = "The rule.", body = View), Conflict),
 )]
 pub(crate) async fn replace(
     State(services): Api,
@@ -213,7 +215,7 @@ pub(crate) async fn replace(
     description = "Its alerts end. Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
     params(schemas::AlertPath),
-    responses((status = 204, description = "It is removed.")),
+    responses((status = 204, description = "It is removed."), Conflict),
 )]
 pub(crate) async fn remove(
     State(services): Api,

@@ -1,7 +1,7 @@
 //! Rules and channels of alerts.
 
 use super::words::words;
-use crate::analysis::alerts::channel::ChannelKind;
+use crate::analysis::alerts::channel::{ChannelKind, MailTls};
 use crate::analysis::alerts::rule::{HIGHEST_COUNT, RuleKind};
 use monitor_model::ApplicationId;
 use utoipa::openapi::Object;
@@ -47,7 +47,7 @@ pub(crate) struct AlertRuleSettings {
     r#type: Option<String>,
     #[schema(schema_with = window)]
     window: Option<String>,
-    /// Messages; of `share` percent.
+    /// Messages; of `share` percent; of `budget` percent that are spent, up to 1000.
     #[schema(nullable = false, minimum = 1, maximum = 10000)]
     threshold: Option<u64>,
     /// Messages below which a share says nothing; by default 100.
@@ -82,15 +82,28 @@ pub(crate) struct AlertChannelSettings {
     name: String,
     #[schema(schema_with = channel_kind)]
     kind: String,
-    /// The address. If missing: that of before, and for Telegram https://api.telegram.org.
+    /// The address; of a mail server host and port, such as smtp.example.com:587. If missing: that of before, and for
+    /// Telegram https://api.telegram.org.
     #[schema(nullable = false, max_length = 2000)]
     url: Option<String>,
-    /// The key of a webhook's signatures, or the token of a Telegram bot. If missing: that of before.
+    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server. If missing: that
+    /// of before.
     #[schema(nullable = false, max_length = 2000)]
     secret: Option<String>,
     /// The id of a chat; of Telegram.
     #[schema(nullable = false, max_length = 2000)]
     chat: Option<String>,
+    /// The name to sign in by; of a mail server that wants one.
+    #[schema(nullable = false, max_length = 2000)]
+    user: Option<String>,
+    /// The address of the sender; of a mail server.
+    #[schema(nullable = false, max_length = 254)]
+    from: Option<String>,
+    /// The addresses of the recipients, 1 to 20; of a mail server. All of them take a letter, or it has failed.
+    #[schema(nullable = false)]
+    to: Option<Vec<String>>,
+    #[schema(schema_with = mail_tls)]
+    tls: Option<String>,
 }
 
 #[derive(ToSchema)]
@@ -110,8 +123,13 @@ fn channel_kind() -> Object {
     words(ChannelKind::ALL.map(ChannelKind::as_str))
 }
 
+/// How a connection to a mail server is encrypted; `none` is for addresses that the configuration allows.
+fn mail_tls() -> Object {
+    words(MailTls::ALL.map(MailTls::as_str))
+}
+
 fn verdict() -> Object {
-    words(RuleKind::Count.verdicts().iter().map(|one| one.as_str()))
+    words(RuleKind::Count.verdicts().iter().copied())
 }
 
 fn window() -> Schema {

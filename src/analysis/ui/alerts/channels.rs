@@ -3,8 +3,8 @@
 use super::{Filled, PAGE};
 use crate::analysis::FieldProblem;
 use crate::analysis::alerts::KnownChannel;
-use crate::analysis::alerts::channel::{ChannelEdit, ChannelKind};
-use crate::analysis::ui::layout::components::{choice, token_field};
+use crate::analysis::alerts::channel::{Channel, ChannelEdit, ChannelKind, Mail, MailTls};
+use crate::analysis::ui::layout::components::{badge, choice, token_field};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths::address;
 use crate::analysis::ui::phrases::AlertPhrases;
@@ -27,7 +27,7 @@ pub(super) fn section(visit: &Visit, channels: &[KnownChannel]) -> Markup {
     let rows = html! {
         @for known in channels { (table.row([
             html! { (known.channel.name) },
-            html! { (known.channel.kind.as_str()) },
+            html! { (known.channel.kind.as_str()) @if !known.channel.mail.to.is_empty() { " " span.dim { (known.channel.mail.to.join(", ")) } } },
             html! { code { (known.channel.host()) } },
             row_actions(visit, known),
         ])) }
@@ -46,11 +46,13 @@ fn row_actions(visit: &Visit, known: &KnownChannel) -> Markup {
             (token_field(&visit.view))
             button.quiet type="submit" { (a.test) span.hidden { " " (name) } }
         }
-        a.button.quiet href={ (address(PAGE, &[("channel", &id)])) "#channel" } { (a.edit) span.hidden { " " (name) } }
-        form.inline method="post" action={ (PAGE) "/channels/" (id) "/remove" } {
-            (token_field(&visit.view))
-            button.quiet.danger type="submit" data-confirm={ (a.remove_channel_question) " " (name) } {
-                (t.remove) span.hidden { " " (name) }
+        @if known.is_in_file { (badge("plain", a.in_file)) } @else {
+            a.button.quiet href={ (address(PAGE, &[("channel", &id)])) "#channel" } { (a.edit) span.hidden { " " (name) } }
+            form.inline method="post" action={ (PAGE) "/channels/" (id) "/remove" } {
+                (token_field(&visit.view))
+                button.quiet.danger type="submit" data-confirm={ (a.remove_channel_question) " " (name) } {
+                    (t.remove) span.hidden { " " (name) }
+                }
             }
         }
     }
@@ -66,6 +68,25 @@ pub(super) fn read(form: &Form) -> Result<ChannelEdit, FieldProblem> {
         url: form.secret("url"),
         secret: form.secret("secret"),
         chat: form.text("chat").trim().to_owned(),
+        mail: mail(form)?,
+    })
+}
+
+fn mail(form: &Form) -> Result<Mail, FieldProblem> {
+    let tls = match form.text("tls") {
+        "" => Some(MailTls::default()),
+        word => MailTls::from_name(word),
+    };
+    let unknown = || FieldProblem::new("tls", "is not one of the list");
+    let to = form.text("to").split([',', ';']).map(str::trim);
+    Ok(Mail {
+        tls: tls.ok_or_else(unknown)?,
+        user: form.text("user").trim().to_owned(),
+        from: form.text("from").trim().to_owned(),
+        to: to
+            .filter(|one| !one.is_empty())
+            .map(str::to_owned)
+            .collect(),
     })
 }
 
@@ -73,14 +94,10 @@ pub(super) fn read(form: &Form) -> Result<ChannelEdit, FieldProblem> {
 pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) -> Markup {
     let (t, a) = (visit.view.t, visit.view.alerts());
     let mut channels = channels.iter();
-    let known = channels.find(|known| Some(known.id) == filled.channel_id);
+    let known = channels.find(|known| Some(known.id) == filled.channel_id && !known.is_in_file);
     let is_open = filled.channel.is_some() || known.is_some();
-    let typed = |name| {
-        filled
-            .channel
-            .as_ref()
-            .map(|form| form.text(name).to_owned())
-    };
+    let form = filled.channel.as_ref();
+    let typed = |name| form.map(|form| form.text(name).to_owned());
     let channel = known.map(|known| &known.channel);
     let name = typed("name").or_else(|| channel.map(|it| it.name.clone()));
     let chat = typed("chat").or_else(|| channel.map(|it| it.chat.clone()));
@@ -104,6 +121,7 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
                     } }
                 }
                 (place(a, &chat.unwrap_or_default()))
+                (letters(a, channel, filled))
                 p.hint { (a.kept_hint) }
                 button.primary type="submit" { (t.save) }
             }
@@ -111,10 +129,37 @@ pub(super) fn form(visit: &Visit, channels: &[KnownChannel], filled: &Filled) ->
     }
 }
 
+/// What only a mail server has.
+fn letters(a: &AlertPhrases, channel: Option<&Channel>, filled: &Filled) -> Markup {
+    let mail = channel.map(|it| it.mail.clone()).unwrap_or_default();
+    let stored = [
+        ("user", a.mail_user, mail.user),
+        ("from", a.mail_from, mail.from),
+        ("to", a.mail_to, mail.to.join(", ")),
+    ];
+    let typed = filled.channel.as_ref();
+    let typed = |name: &str, stored: &str| {
+        let typed = typed.and_then(|form| form.value(name));
+        typed.unwrap_or(stored).to_owned()
+    };
+    let tls = typed("tls", mail.tls.as_str());
+    html! {
+        div.row {
+            @for (name, label, value) in &stored {
+                label { (label) input name=(name) value=(typed(name, value)) maxlength="6000" autocomplete="off"; }
+            }
+            label { (a.mail_tls) select name="tls" {
+                @for one in MailTls::ALL { (choice(one.as_str(), one.as_str(), &tls)) }
+            } }
+        }
+        p.hint { (a.mail_hint) }
+    }
+}
+
 fn place(a: &AlertPhrases, chat: &str) -> Markup {
     html! {
         div.row {
-            label { (a.address) input type="url" name="url" maxlength="2000" autocomplete="off"; }
+            label { (a.address) input name="url" inputmode="url" maxlength="2000" autocomplete="off"; }
             label { (a.secret) input type="password" name="secret" maxlength="2000" autocomplete="new-password"; }
             label { (a.chat) input name="chat" value=(chat) maxlength="2000" autocomplete="off"; }
         }

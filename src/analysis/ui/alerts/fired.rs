@@ -113,6 +113,7 @@ fn found(a: &AlertPhrases, facts: &Facts) -> String {
         Some(RuleKind::Share) => a.found_share,
         Some(RuleKind::FirstTime) => a.found_first,
         Some(RuleKind::GatewaySilent) => a.found_silent,
+        Some(RuleKind::Budget) => a.found_budget,
         Some(RuleKind::Count) | None => a.found_count,
     };
     template
@@ -121,6 +122,7 @@ fn found(a: &AlertPhrases, facts: &Facts) -> String {
         .replace("{threshold}", &number(facts.threshold))
         .replace("{minutes}", &number(facts.window_s / 60))
         .replace("{verdict}", &facts.verdict)
+        .replace("{budget}", facts.budget.as_deref().unwrap_or_default())
 }
 
 fn state(a: &AlertPhrases, alert: &Alert) -> Markup {

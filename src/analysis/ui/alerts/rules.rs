@@ -58,11 +58,13 @@ fn row_actions(visit: &Visit, known: &KnownRule) -> Markup {
     let (t, a) = (visit.view.t, visit.view.alerts());
     let id = known.id.to_string();
     html! {
-        a.button.quiet href={ (address(PAGE, &[("rule", &id)])) "#rule" } { (a.edit) span.hidden { " " (known.rule.name) } }
-        form.inline method="post" action={ (PAGE) "/rules/" (id) "/remove" } {
-            (token_field(&visit.view))
-            button.quiet.danger type="submit" data-confirm={ (a.remove_rule_question) " " (known.rule.name) } {
-                (t.remove) span.hidden { " " (known.rule.name) }
+        @if known.is_in_file { (badge("plain", a.in_file)) } @else {
+            a.button.quiet href={ (address(PAGE, &[("rule", &id)])) "#rule" } { (a.edit) span.hidden { " " (known.rule.name) } }
+            form.inline method="post" action={ (PAGE) "/rules/" (id) "/remove" } {
+                (token_field(&visit.view))
+                button.quiet.danger type="submit" data-confirm={ (a.remove_rule_question) " " (known.rule.name) } {
+                    (t.remove) span.hidden { " " (known.rule.name) }
+                }
             }
         }
     }
@@ -74,6 +76,7 @@ fn kind_name(a: &AlertPhrases, kind: RuleKind) -> &'static str {
         RuleKind::Share => a.kind_share,
         RuleKind::FirstTime => a.kind_first_time,
         RuleKind::GatewaySilent => a.kind_gateway_silent,
+        RuleKind::Budget => a.kind_budget,
     }
 }
 
@@ -96,8 +99,10 @@ pub(super) fn read(form: &Form, application_id: Option<ApplicationId>) -> Rule {
         user_id: text("user_id"),
         r#type: text("type"),
         window_s: match kind {
-            RuleKind::FirstTime => *kind.windows().start(),
-            _ => number("window").saturating_mul(60),
+            RuleKind::FirstTime | RuleKind::Budget => kind.usual_window(),
+            RuleKind::Count | RuleKind::Share | RuleKind::GatewaySilent => {
+                number("window").saturating_mul(60)
+            }
         },
         threshold: number("threshold"),
         minimum: number("minimum"),
@@ -150,7 +155,8 @@ pub(super) fn form(
     filled: &Filled,
 ) -> Markup {
     let a = visit.view.alerts();
-    let known = rules.iter().find(|known| Some(known.id) == filled.rule_id);
+    let mut changed = rules.iter().filter(|known| !known.is_in_file);
+    let known = changed.find(|known| Some(known.id) == filled.rule_id);
     let stored = fields(&known.map_or_else(usual, |known| known.rule.clone()));
     let form = filled.rule.as_ref().unwrap_or(&stored);
     let is_open = filled.rule.is_some() || known.is_some();
@@ -192,7 +198,7 @@ fn what(visit: &Visit, form: &Form) -> Markup {
                 @for kind in RuleKind::ALL { (choice(kind.as_str(), kind_name(a, kind), form.text("kind"))) }
             } }
             label { (a.verdict) select name="verdict" {
-                @for one in verdicts { (choice(one.as_str(), one.as_str(), form.text("verdict"))) }
+                @for one in verdicts { (choice(one, one, form.text("verdict"))) }
             } }
         }
         p.hint { (a.verdict_hint) }

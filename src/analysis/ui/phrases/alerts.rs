@@ -12,6 +12,8 @@ phrases! {
         "{count} из {total} сообщений ({verdict}) за {minutes} мин, порог {threshold}%";
     found_first: "Seen for the first time in 30 days", "Впервые за 30 дней";
     found_silent: "A gateway has reported nothing for {minutes} min", "Шлюз ничего не сообщал {minutes} мин";
+    found_budget: "{count}% of a budget is spent ({budget}), threshold {threshold}%",
+        "Израсходовано {count}% бюджета ({budget}), порог {threshold}%";
     firing: "firing", "активно";
     closed: "closed", "закрыто";
     ended: "ended", "завершено";
@@ -41,6 +43,8 @@ phrases! {
     kind_share: "share of messages", "доля сообщений";
     kind_first_time: "seen for the first time", "встретилось впервые";
     kind_gateway_silent: "silent gateway", "шлюз молчит";
+    kind_budget: "spent budget", "расход бюджета";
+    in_file: "configuration file", "файл конфигурации";
     verdict: "Verdict", "Вердикт";
     verdict_hint: "Of counts and shares. A share knows no “flagged”.",
         "Для числа и доли. У доли нет вердикта «flagged».";
@@ -50,7 +54,7 @@ phrases! {
     window: "Window, minutes", "Окно, минут";
     window_hint: "Counts: 1 to 1440. Shares: whole hours up to 10080. Silent gateways: 5 to 1440.",
         "Число: от 1 до 1440. Доля: целые часы до 10080. Шлюз: от 5 до 1440.";
-    threshold: "Threshold (messages, or % of a share)", "Порог (сообщений или % доли)";
+    threshold: "Threshold (messages, or % of a share or a budget)", "Порог (сообщений или % доли либо бюджета)";
     minimum: "Share: at least so many messages", "Доля: не менее стольких сообщений";
     repeat: "Tell again after, minutes", "Повторять через, минут";
     per_user: "An alert for each user", "Оповещение по каждому пользователю";
@@ -67,9 +71,15 @@ phrases! {
     remove_channel_question: "Delete this channel? Nobody is told there any more.",
         "Удалить канал? Оповещений туда больше не будет.";
     server: "Server", "Сервер";
-    address: "Address (of Telegram: empty)", "Адрес (для Telegram: пусто)";
-    secret: "Secret: key of signatures, or token of the bot", "Секрет: ключ подписи или токен бота";
+    address: "Address (of Telegram: empty; of email: host:port)", "Адрес (для Telegram: пусто; для email: хост:порт)";
+    secret: "Secret: key of signatures, token of the bot, or password", "Секрет: ключ подписи, токен бота или пароль";
     chat: "Telegram: id of the chat", "Telegram: идентификатор чата";
+    mail_user: "Email: user", "Email: пользователь";
+    mail_from: "Email: sender", "Email: отправитель";
+    mail_to: "Email: recipients, with commas", "Email: получатели через запятую";
+    mail_tls: "Email: encryption", "Email: шифрование";
+    mail_hint: "“none” is for addresses that the configuration allows (alerts.allow_networks, alerts.allow_hosts).",
+        "«none» только для адресов, разрешённых в конфигурации (alerts.allow_networks, alerts.allow_hosts).";
     kept_hint: "Address and secret are not shown again. Left empty, they stay; another server needs the secret again.",
         "Адрес и секрет больше не показываются. Пустые поля оставляют прежние; для другого сервера секрет нужно ввести снова.";
     test: "Send a test", "Отправить тест";

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::analysis::admin::replay::NOT_ASKED;
+use crate::analysis::alerts::channel::{Channel, ChannelKind, Mail};
 use crate::analysis::alerts::rule::{Rule, RuleKind};
 use crate::analysis::api::extract::query::Query;
 use crate::analysis::api::records::{costs, filters};
@@ -172,6 +173,39 @@ fn b10_what_may_be_wrong_with_a_rule_of_alerts_is_told() {
         ..rule
     };
     is_told(&share.problems());
+}
+
+#[test]
+fn b10_what_may_be_wrong_with_a_channel_of_alerts_is_told() {
+    for (user, secret) in [("", "p"), ("\u{1}", "")] {
+        let channel = Channel {
+            name: "mail".to_owned(),
+            kind: ChannelKind::Email,
+            url: Secret::new("smtp.example.com"),
+            secret: Secret::new(secret),
+            chat: "x".repeat(2_001),
+            mail: Mail {
+                user: user.to_owned(),
+                ..Mail::default()
+            },
+        };
+        let wrong = channel.wrong().into_iter();
+        let wrong: Vec<_> = wrong
+            .map(|(field, problem)| FieldProblem::new(field, problem))
+            .collect();
+        assert!(wrong.len() >= 5, "{wrong:?}");
+        is_told(&wrong);
+    }
+    for text in [
+        "the letter cannot be written",
+        "the mail server offers no STARTTLS",
+        "the mail server offers no sign-in by PLAIN or LOGIN",
+        "http, or mail without TLS, is for allowed addresses only (alerts.allow_networks)",
+        "the configuration file (alerts.rules) has this rule: change it there",
+        "the configuration file (alerts.channels) has this channel: change it there",
+    ] {
+        is_told(&[FieldProblem::new("text", text)]);
+    }
 }
 
 #[test]
