@@ -9,17 +9,21 @@ use async_trait::async_trait;
 
 const ADD: &str = "
     INSERT INTO accounts (id, name, role, application_id, password, created_at_ms, disabled_at_ms,
-                          signed_in_at_ms)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (name) DO NOTHING RETURNING id";
+                          signed_in_at_ms, second_factor)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING RETURNING id";
 /// One statement, so that a disabled account never keeps a sign-in.
 const CHANGE: &str = "
     WITH ended AS (DELETE FROM sign_ins WHERE account_id = $1 AND $4 AND $5::bigint IS NOT NULL),
         used AS (DELETE FROM account_links WHERE account_id = $1
-                 AND ($3::text IS NOT NULL OR $4 AND $5::bigint IS NOT NULL))
+                 AND ($3::text IS NOT NULL OR $4 AND $5::bigint IS NOT NULL)),
+        begun AS (DELETE FROM begun_sign_ins WHERE account_id = $1
+                  AND ($3::text IS NOT NULL OR $4 AND $5::bigint IS NOT NULL))
     UPDATE accounts SET role = coalesce($2, role), password = coalesce($3, password),
         disabled_at_ms = CASE WHEN $4 THEN $5 ELSE disabled_at_ms END,
-        signed_in_at_ms = coalesce($6, signed_in_at_ms)
-    WHERE id = $1 AND ($7::text IS NULL OR password = $7) RETURNING *";
+        signed_in_at_ms = coalesce($6, signed_in_at_ms),
+        second_factor = CASE WHEN $8 THEN $9 ELSE second_factor END
+    WHERE id = $1 AND ($7::text IS NULL OR password = $7)
+        AND (NOT $8 OR second_factor IS NOT DISTINCT FROM $10) RETURNING *";
 const LIST: &str = "SELECT * FROM accounts WHERE name > $1 ORDER BY name LIMIT $2";
 const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
@@ -43,7 +47,8 @@ impl AccountStore for PostgresStore {
             .bind(account.password)
             .bind(account.created_at_ms)
             .bind(account.disabled_at_ms)
-            .bind(account.signed_in_at_ms);
+            .bind(account.signed_in_at_ms)
+            .bind(account.second_factor);
         Ok(!self.change(query, audit).await?.is_empty())
     }
 
@@ -70,6 +75,9 @@ impl AccountStore for PostgresStore {
         change: AccountChange,
         audit: Option<AuditEntry>,
     ) -> Result<Option<Account>, StoreError> {
+        let factor = change.second_factor;
+        let changes_factor = factor.is_some();
+        let (replaced, new) = factor.map_or((None, None), |it| (it.replaced, it.new));
         let query = sqlx::query(CHANGE)
             .bind(id.0)
             .bind(change.role.map(Role::as_str))
@@ -77,7 +85,10 @@ impl AccountStore for PostgresStore {
             .bind(change.disabled_at_ms.is_some())
             .bind(change.disabled_at_ms.flatten())
             .bind(change.signed_in_at_ms)
-            .bind(change.if_password);
+            .bind(change.if_password)
+            .bind(changes_factor)
+            .bind(new)
+            .bind(replaced);
         let rows = self.change(query, audit).await?;
         rows.first().map(account).transpose()
     }
