@@ -18,7 +18,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::audit::Action;
 use crate::analysis::clock::now_ms;
-use crate::analysis::error::ApiError;
+use crate::analysis::error::{ApiError, FieldProblem};
 use factor::{Factor, random};
 use monitor_model::Secret;
 use monitor_store::{
@@ -185,6 +185,21 @@ impl People {
             true => self.remove_factor(&account, entry).await.map(drop),
             false => Ok(()),
         }
+    }
+
+    /// Like [`People::remove_second_factor`], by the name of the account.
+    ///
+    /// # Errors
+    /// [`ApiError`]: no such account, store.
+    pub async fn remove_second_factor_of(
+        &self,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<(), ApiError> {
+        let name = name.trim().to_lowercase();
+        let account = self.accounts.account_named(&name).await?;
+        let account = account.ok_or(FieldProblem::new("name", "no account has this name"))?;
+        self.remove_second_factor(caller, account.id).await
     }
 
     async fn remove_factor(
