@@ -31,10 +31,13 @@ pub(super) async fn enter_or_ask(
     account: &Account,
     next: &str,
 ) -> Result<Response, Failure> {
-    if account.second_factor.is_none() {
+    let people = &ui.services.people;
+    // It may have been turned on since the account was read: checking a password takes its time.
+    let now = people.account(account.id).await?;
+    if now.second_factor.is_none() {
         return enter_as(ui, view, account, next).await;
     }
-    let value = ui.services.people.await_code(account).await?;
+    let value = people.await_code(account).await?;
     let form = CodeForm {
         value: &value,
         next,
