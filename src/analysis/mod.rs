@@ -34,6 +34,7 @@ pub use access::Access;
 pub use access::caller::Caller;
 pub use admin::Admin;
 pub use admin::differences::{Basis, Difference};
+pub(crate) use admin::draft::{Edit as ApplicationEdit, Part as EditPart};
 pub use admin::policies::SetPolicyError;
 pub use admin::replay::{
     ChangedVerdict, Explanation, MOST_REPLAYED, Replay, ReplayPage, RulesUsed,
@@ -48,6 +49,7 @@ pub use error::{ApiError, FieldProblem};
 pub use ingest::Ingest;
 pub use ingest::gateways::registry::{GatewayRegistry, LocalGateway};
 pub use ingest::models::Models;
+pub(crate) use ingest::process::{EarlierMessage, EarlierRecord};
 pub use ingest::request::ProcessInput;
 pub use people::People;
 pub use records::Records;

@@ -3,6 +3,7 @@
 
 mod analysis;
 mod deadline;
+mod demo_data;
 mod gateway;
 mod health;
 mod observability;
@@ -15,6 +16,7 @@ mod upgrade;
 
 pub use analysis::run_analysis;
 pub use deadline::Deadline;
+pub use demo_data::{DemoDataRequest, fill_demo_data};
 pub use gateway::demo::run_demo_upstream;
 pub use gateway::{run_all, run_gateway};
 pub use health::{check_health, health_url};

@@ -3,6 +3,7 @@
 
 mod check;
 mod control;
+mod demo_data;
 mod documents;
 mod failure;
 mod load;
@@ -26,6 +27,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use control::ControlArgs;
 use control::health::HealthArgs;
+use demo_data::DemoDataArgs;
 use documents::{DemoArgs, DetachedArgs, DocumentArgs, OpenapiArgs};
 use manual::{CompletionsArgs, ManArgs};
 use monitor_model::GATEWAY_VERSION;
@@ -113,6 +115,11 @@ enum Command {
     Completions(CompletionsArgs),
     /// Run the demo model server.
     DemoUpstream(DemoArgs),
+    /// Fill an empty store with invented people and exchanges, to look at the web UI.
+    ///
+    /// The messages pass the same checks as those of gateways. One user sent numbers of cards in a night of the last
+    /// weekend. Not for a store with records of real people: `--force` adds the data to them.
+    DemoData(DemoDataArgs),
 }
 
 impl Cli {
@@ -171,5 +178,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Man(args) => manual::man(&args, Cli::command()),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::DemoUpstream(args) => documents::demo_upstream(&args),
+        Command::DemoData(args) => demo_data::run(args),
     }
 }

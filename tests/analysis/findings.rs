@@ -86,12 +86,7 @@ fn alike_findings_are_one_row_and_are_decided_together() {
         .map(|_| prompt(&stack, "u1", "write to anna@example.org"))
         .collect();
     let other = prompt(&stack, "u2", "write to anna@example.org");
-    let list = expect(
-        &stack,
-        200,
-        ("GET", "/findings?only_newest=true"),
-        Value::Null,
-    );
+    let list = expect(&stack, 200, ("GET", "/findings?newest=true"), Value::Null);
     assert_eq!(ids(&list), [other.as_str(), &records[2]]);
     assert_eq!(list["findings"][1]["alike"]["count"], 3);
     let body = json!({"alike_to": records[0], "state": "confirmed", "reason": "real_data"});
@@ -127,7 +122,8 @@ fn deciding_takes_the_scope_triage_and_reading_alone_does_not() {
         200
     );
     // It reads no record, and no set of texts.
-    for path in [&format!("/records/{id}"), "/findings/evaluation"] {
+    let record = format!("/records/{id}");
+    for path in [record.as_str(), "/findings/evaluation"] {
         assert_eq!(
             call_as(&key, &stack, ("GET", path), Value::Null).status(),
             403,

@@ -23,6 +23,7 @@ mod chunked_bodies;
 mod compressed;
 mod cost_names;
 mod costs;
+mod demo_data;
 mod documents;
 mod erasure;
 mod exchanges;

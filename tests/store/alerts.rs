@@ -276,7 +276,8 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
         document: "{}".to_owned(),
         created_at_ms: MORNING_MS,
     };
-    bed.store.put_alert_rule(rule, line("rule")).await.unwrap();
+    let put = bed.store.put_alert_rule(rule.clone(), line("rule"));
+    put.await.unwrap();
     let erasure = Erasure {
         id: Uuid::new_v4(),
         user_id: "anna\0".to_owned(),
@@ -285,6 +286,9 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
     };
     bed.store.add_tombstone(&erasure, None).await.unwrap();
     bed.store.erase_step(&erasure).await.unwrap();
+    // A server looked at the records before, and writes now.
+    let late = vec![alert(bed, 5, Some("anna\0"))];
+    assert!(raise(bed, late, vec![delivery(5, 15)]).await);
     assert_eq!(ids(&bed.store.alerts(None, 10).await.unwrap()), [3, 2]);
     let gone = bed.store.alert_deliveries(Uuid::from_u128(1)).await;
     assert!(gone.unwrap().is_empty());
@@ -295,11 +299,22 @@ pub(crate) async fn what_names_an_erased_user_goes_and_old_alerts_too(bed: &Bed)
         ..AlertChanges::default()
     };
     bed.store.write_alerts(ended).await.unwrap();
+    let other = AlertRule {
+        user_hash: Vec::new(),
+        ..rule
+    };
+    let put = bed.store.put_alert_rule(other, line("rule"));
+    put.await.unwrap();
+    let without_rule = Alert {
+        rule_id: Uuid::from_u128(8),
+        ..alert(bed, 4, None)
+    };
+    assert!(raise(bed, vec![without_rule], Vec::new()).await);
     bed.store.forget_alerts(MORNING_MS + 10).await.unwrap();
     assert_eq!(
         ids(&bed.store.alerts(None, 10).await.unwrap()),
         [3],
-        "it fires"
+        "it fires, and has a rule"
     );
 }
 

@@ -30,6 +30,7 @@ mod kept_forms;
 mod limits;
 mod looks;
 mod many;
+mod monday;
 mod narrow;
 mod oidc;
 mod originals;

@@ -296,7 +296,7 @@ pub trait AlertStore: Send + Sync {
         until_ms: i64,
     ) -> Result<bool, StoreError>;
 
-    /// Removes alerts that ended before this time, with their deliveries.
+    /// Removes alerts that ended before this time, with their deliveries. Ends those whose rule is gone.
     async fn forget_alerts(&self, before_ms: i64) -> Result<(), StoreError>;
 
     /// The users and applications of the newest records that match, except for the filter's text.

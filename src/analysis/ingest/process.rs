@@ -1,5 +1,6 @@
 //! One message from request to record: its rules, its verdict, its record (§2.7 to §2.9, §4.3).
 
+mod earlier;
 mod erased_users;
 mod pending;
 mod reused_id;
@@ -16,6 +17,7 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
 use crate::observe::ReusedId;
+pub(crate) use earlier::{EarlierMessage, EarlierRecord};
 #[cfg(test)]
 pub(crate) use erased_users::NOT_STORED;
 use erased_users::{RefusedExchange, durable_of_insert, verdict_of_insert};
@@ -252,6 +254,16 @@ impl Ingest {
         caller: &Caller,
         request: ProcessRequest,
     ) -> Result<BuiltRecord, ApiError> {
+        self.build_record_at(caller, request, None).await
+    }
+
+    /// The same of a message that was received at an earlier time.
+    async fn build_record_at(
+        &self,
+        caller: &Caller,
+        request: ProcessRequest,
+        received_ms: Option<i64>,
+    ) -> Result<BuiltRecord, ApiError> {
         let ProcessRequest {
             stage,
             mut input,
@@ -292,6 +304,7 @@ impl Ingest {
         let cost = self.cost_of(&rules, &analyzed);
         let found_values = heavy(length, || self.found_values(&rules, &analyzed));
         let (mut record, caller_view) = record_builder::build(&rules, analyzed, cost);
+        record.created_at_ms = received_ms.unwrap_or(record.created_at_ms);
         record.token = caller.token_id.map(|_| caller.name.clone());
         record.found_values = found_values;
         let names = (!self.cost_names.name(&mut record)).then(|| PendingNames {

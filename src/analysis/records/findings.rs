@@ -24,6 +24,7 @@ pub(crate) const MOST_NAMED: usize = 200;
 /// The longest note, in characters.
 pub(crate) const LONGEST_NOTE: usize = 1_000;
 const NO_ACCOUNT: &str = "is no account that may decide about these findings";
+const NO_FINDING: &str = "is not the record of a finding";
 
 /// A list of findings; `assignee` is the name of an account.
 #[derive(Default)]
@@ -212,7 +213,12 @@ impl Records {
                 FindingTargets::Records(ids)
             }
             ManyFindings::AlikeTo(id) => {
-                self.finding(caller, id).await?;
+                self.finding(caller, id)
+                    .await
+                    .map_err(|error| match error {
+                        ApiError::NotFound => FieldProblem::new("alike_to", NO_FINDING).into(),
+                        other => other,
+                    })?;
                 details.insert("alike_to".to_owned(), id.to_string().into());
                 details.insert("most".to_owned(), MOST_ALIKE.into());
                 FindingTargets::AlikeTo(id)

@@ -9,7 +9,7 @@ mod erasures;
 mod filling;
 mod moment;
 mod place;
-mod progress;
+pub(crate) mod progress;
 mod restore;
 mod source;
 mod target_files;

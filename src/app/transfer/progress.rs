@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Counts things and tells about them.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     what: String,
     count: u64,
     /// How many there will be, roughly; 0 if that is not known.
@@ -15,7 +15,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn begin(what: &str, expected: u64) -> Self {
+    pub(crate) fn begin(what: &str, expected: u64) -> Self {
         Self {
             what: what.to_owned(),
             count: 0,
@@ -25,7 +25,7 @@ impl Progress {
     }
 
     /// So many more are done.
-    pub(super) fn add(&mut self, more: u64) {
+    pub(crate) fn add(&mut self, more: u64) {
         self.count += more;
         if self.told.elapsed() >= INTERVAL {
             self.told = Instant::now();
@@ -37,7 +37,7 @@ impl Progress {
     }
 
     /// All of them are done.
-    pub(super) fn end(self) {
+    pub(crate) fn end(self) {
         if self.count > 0 {
             eprintln!("{}: {}", self.what, self.count);
         }

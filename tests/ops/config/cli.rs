@@ -25,6 +25,7 @@ fn the_help_names_the_subcommands() {
         "spool",
         "openapi",
         "demo-upstream",
+        "demo-data",
     ] {
         assert!(
             help.lines()
@@ -46,6 +47,7 @@ fn wrong_usage_ends_with_2() {
         &["user", "link"],
         &["spool", "empty"],
         &["demo-upstream", "--listen", "nowhere"],
+        &["demo-data", "--days", "0"],
         &["analysis", "--upstream-url", "http://m"],
     ] {
         let run = monitor(args, &[]);

@@ -194,6 +194,7 @@ impl AlertStore for PostgresStore {
     }
 
     async fn forget_alerts(&self, before_ms: i64) -> Result<(), StoreError> {
+        self.all(sqlx::query(sql::END_LOST)).await?;
         let forget = sqlx::query(sql::FORGET).bind(before_ms);
         self.all(forget).await.map(drop)
     }

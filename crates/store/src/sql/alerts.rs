@@ -63,11 +63,29 @@ pub(crate) const FORGET: &str = "
     DELETE FROM alerts WHERE id IN (
         SELECT id FROM alerts WHERE first_ms < $1 AND state = 'ended' AND last_ms < $1
         ORDER BY first_ms, id LIMIT 500)";
+/// Ends alerts whose rule is gone otherwise: with its application or its user, or while a server looked at it.
+pub(crate) const END_LOST: &str = "
+    UPDATE alerts SET resolved_ms = coalesce(resolved_ms, last_ms), state = 'ended'
+    WHERE state <> 'ended' AND NOT EXISTS (SELECT 1 FROM alert_rules r WHERE r.id = alerts.rule_id)";
 /// What names an erased user ($1, the hash), in one application or in all.
 pub(crate) const FORGET_USER: [&str; 2] = [
     "DELETE FROM alerts WHERE user_hash = $1 AND (application_id = $2 OR $2 IS NULL)",
     "DELETE FROM alert_rules WHERE user_hash = $1 AND (application_id = $2 OR $2 IS NULL)",
 ];
+/// The same for every tombstone: rows that are older than it may come back.
+pub(crate) const FORGET_ERASED: [&str; 2] = [
+    "DELETE FROM alerts WHERE EXISTS (
+        SELECT 1 FROM erased_users u WHERE u.user_hash = alerts.user_hash
+            AND (u.application_id IS NULL OR u.application_id = alerts.application_id))",
+    "DELETE FROM alert_rules WHERE EXISTS (
+        SELECT 1 FROM erased_users u WHERE u.user_hash = alert_rules.user_hash
+            AND (u.application_id IS NULL OR u.application_id = alert_rules.application_id))",
+];
+/// The same for one alert ($1): its user may have been erased while a server looked.
+pub(crate) const FORGET_RAISED: &str = "
+    DELETE FROM alerts WHERE id = $1 AND EXISTS (
+        SELECT 1 FROM erased_users u WHERE u.user_hash = alerts.user_hash
+            AND (u.application_id IS NULL OR u.application_id = alerts.application_id))";
 
 pub(crate) fn rule(row: &impl Columns) -> Result<AlertRule, StoreError> {
     Ok(AlertRule {
@@ -133,6 +151,7 @@ macro_rules! alert_writes {
             changes: crate::alerts::AlertChanges,
         ) -> Result<(), sqlx::Error> {
             let now_ms = changes.now_ms;
+            let raised: Vec<uuid::Uuid> = changes.raised.iter().map(|alert| alert.id).collect();
             for id in changes.ended {
                 let end = sqlx::query(crate::sql::alerts::END).bind(id);
                 end.bind(now_ms).execute(&mut *connection).await?;
@@ -151,6 +170,10 @@ macro_rules! alert_writes {
             }
             for delivery in changes.deliveries {
                 deliver(connection, delivery).await?;
+            }
+            for id in raised {
+                let forget = sqlx::query(crate::sql::alerts::FORGET_RAISED).bind(id);
+                forget.execute(&mut *connection).await?;
             }
             Ok(())
         }

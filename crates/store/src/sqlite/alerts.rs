@@ -299,6 +299,7 @@ async fn leased(
 }
 
 async fn forgotten(connection: &mut SqliteConnection, before_ms: i64) -> Result<(), StoreError> {
+    sqlx::query(sql::END_LOST).execute(&mut *connection).await?;
     let forget = sqlx::query(sql::FORGET).bind(before_ms);
     forget.execute(connection).await?;
     Ok(())

@@ -7,24 +7,15 @@ use super::values::json_list;
 use crate::error::StoreError;
 use crate::findings::{
     self, AssigneeFilter, EXAMINED, Finding, FindingChange, FindingEvent, FindingFilter,
-    FindingPage, FindingState, FindingStore, FindingTargets, Flagged, JudgedFilter, JudgedFinding,
+    FindingPage, FindingState, FindingStore, FindingTargets, JudgedFilter, JudgedFinding,
     MOST_ALIKE, ReadState, SHOWN_CHANGES, StatePage,
 };
-use crate::records::{Insertion, NewRecord};
 use crate::settings::audit::AuditEntry;
 use crate::sql::findings::{IS_NEWEST, SHOWN, SHOWN_END, edge, event, finding, judged, whole_page};
-use crate::sql::records::EncodedRecord;
 use async_trait::async_trait;
 use monitor_model::RecordId;
-use serde_json::{Value, json};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-const INSERT: &str = "
-    INSERT OR IGNORE INTO findings
-        (seq, record_id, application_id, user_id, created_at_ms, cluster, labels, state, changed_at_ms)
-    SELECT records.seq, records.id, records.application_id, records.user_id, records.created_at_ms,
-        unhex(flagged.value ->> '$.cluster'), flagged.value ->> '$.labels', 'open', records.created_at_ms
-    FROM json_each(?1) AS flagged CROSS JOIN records ON records.seq = flagged.value ->> '$.seq'";
 const HISTORY: &str = "
     SELECT c.* FROM findings AS f JOIN finding_changes AS c ON c.seq = f.seq
     WHERE f.record_id = ?1 ORDER BY c.number DESC LIMIT ?2";
@@ -282,37 +273,4 @@ async fn targets(
             .bind(i64::from(MOST_ALIKE)),
     };
     Ok(query.fetch_all(connection).await?)
-}
-
-/// Adds the findings of records that were inserted from position `first` on; those that are stored apart have the
-/// positions behind them.
-pub(super) async fn insert(
-    connection: &mut SqliteConnection,
-    first: i64,
-    rows: &[&EncodedRecord],
-    outcomes: &[Result<Insertion, StoreError>],
-) -> Result<(), StoreError> {
-    let mut apart = first + rows.len() as i64;
-    let mut flagged = Vec::new();
-    for ((seq, row), outcome) in (first..).zip(rows).zip(outcomes) {
-        match outcome {
-            Ok(Insertion::New) => flagged.extend(entry(&row.record, seq)),
-            Ok(Insertion::Apart(_)) => {
-                flagged.extend(entry(&row.record, apart));
-                apart += 1;
-            }
-            Ok(Insertion::Earlier(_)) | Err(_) => {}
-        }
-    }
-    if flagged.is_empty() {
-        return Ok(());
-    }
-    let query = sqlx::query(INSERT).bind(Value::Array(flagged).to_string());
-    query.execute(connection).await?;
-    Ok(())
-}
-
-fn entry(record: &NewRecord, seq: i64) -> Option<Value> {
-    let Flagged { labels, cluster } = Flagged::of(record)?;
-    Some(json!({"seq": seq, "cluster": cluster.simple().to_string(), "labels": labels}))
 }

@@ -36,8 +36,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0026_found_values.sql"),
     include_str!("migrations/0027_findings.sql"),
     include_str!("migrations/0028_alerts.sql"),
-    include_str!("migrations/0030_siem.sql"),
     include_str!("migrations/0029_user_days.sql"),
+    include_str!("migrations/0030_siem.sql"),
     include_str!("migrations/0031_second_factor.sql"),
 ];
 

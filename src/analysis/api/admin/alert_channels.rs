@@ -102,7 +102,7 @@ pub(crate) async fn list(State(services): Api, Administrator(caller): Administra
     operation_id = "createAlertChannel",
     description = "Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
-    request_body = schemas::NewAlertChannel,
+    request_body = schemas::AlertChannelSettings,
     responses((status = 201, description = "The channel.", body = View)),
 )]
 pub(crate) async fn create(
@@ -124,7 +124,7 @@ pub(crate) async fn create(
     operation_id = "replaceAlertChannel",
     tag = "alerts",
     params(schemas::AlertPath),
-    request_body = schemas::NewAlertChannel,
+    request_body = schemas::AlertChannelSettings,
     responses((status = 200, description = "The channel.", body = View)),
 )]
 pub(crate) async fn replace(

@@ -172,7 +172,7 @@ pub(crate) async fn list(State(services): Api, Administrator(caller): Administra
     operation_id = "createAlertRule",
     description = "Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
-    request_body = schemas::NewAlertRule,
+    request_body = schemas::AlertRuleSettings,
     responses((status = 201, description = "The rule.", body = View)),
 )]
 pub(crate) async fn create(
@@ -192,7 +192,7 @@ pub(crate) async fn create(
     description = "Scope: admin and read, with a token that is not bound to an application.",
     tag = "alerts",
     params(schemas::AlertPath),
-    request_body = schemas::NewAlertRule,
+    request_body = schemas::AlertRuleSettings,
     responses((status = 200, description = "The rule.", body = View)),
 )]
 pub(crate) async fn replace(

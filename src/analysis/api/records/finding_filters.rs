@@ -13,7 +13,7 @@ pub(crate) fn findings(mut query: Query) -> Result<FindingQuery, ApiError> {
     let is_true = |text: &str| (text == "true").then_some(());
     let state = query.typed("state", STATE, state)?;
     let unassigned = query.typed("unassigned", "must be true", is_true)?;
-    let newest = query.typed("only_newest", "must be true", is_true)?;
+    let newest = query.typed("newest", "must be true", is_true)?;
     let cluster = |text: &str| text.parse().ok().map(ClusterId);
     let filter = FindingFilter {
         application_id: query.typed("application_id", UUID, application)?,
@@ -35,7 +35,7 @@ pub(crate) fn findings(mut query: Query) -> Result<FindingQuery, ApiError> {
     }
     // Where the newest one is beyond the end, none of its cluster would be shown.
     if filter.only_newest && filter.to_ms.is_some() {
-        return Err(FieldProblem::new("only_newest", "cannot be combined with to").into());
+        return Err(FieldProblem::new("newest", "cannot be combined with to").into());
     }
     match (filter.from_ms, filter.to_ms) {
         (Some(from), Some(to)) if from > to => Err(FieldProblem::new("from", LATE).into()),
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(state(&[("state", "false_alarm")]), closed);
         for odd in [
             &[("state", "closed")][..],
-            &[("only_newest", "true"), ("to", "5")],
+            &[("newest", "true"), ("to", "5")],
             &[("assignee", "anna"), ("unassigned", "true")],
             &[("unassigned", "no")],
             &[("user", "x")],

@@ -20,12 +20,12 @@ pub(crate) struct AlertPath {
 #[into_params(parameter_in = Query)]
 pub(crate) struct AlertPage {
     /// `next_before` of the previous page.
-    #[param(pattern = "^[0-9]{1,18}\\.[0-9a-f-]{36}$")]
+    #[param(pattern = "^[0-9]{1,18}\\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
     before: Option<String>,
 }
 
 #[derive(ToSchema)]
-pub(crate) struct NewAlertRule {
+pub(crate) struct AlertRuleSettings {
     #[schema(
         min_length = 1,
         max_length = 200,
@@ -73,7 +73,7 @@ pub(crate) struct NewAlertRule {
 }
 
 #[derive(ToSchema)]
-pub(crate) struct NewAlertChannel {
+pub(crate) struct AlertChannelSettings {
     #[schema(
         min_length = 1,
         max_length = 200,

@@ -9,13 +9,14 @@ mod budgets;
 mod findings;
 mod messages;
 mod parameters;
+mod paths;
 mod policies;
 mod rules;
 mod tokens;
 mod values;
 mod words;
 
-pub(super) use alerts::{AlertPage, AlertPath, Mute, NewAlertChannel, NewAlertRule};
+pub(super) use alerts::{AlertChannelSettings, AlertPage, AlertPath, AlertRuleSettings, Mute};
 pub(super) use applications::{
     ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
     ReplacePolicy, ReplaceRules, Restore,
@@ -25,10 +26,12 @@ pub(super) use messages::{
     AttachedFiles, FileContent, Lines, Message, OverrideMessage, ToolCallMessage,
 };
 pub(super) use parameters::{
-    ApplicationFilter, ApplicationOfExchange, ApplicationPath, AttachmentName, AttachmentPath,
-    AuditFilter, ChainFilter, CostFilter, ExchangePath, ExportOptions, FindingFilters, IfMatch,
-    Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
-    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserListOptions, UserToErase, VersionPath,
+    ApplicationFilter, ApplicationOfExchange, AttachmentName, AuditFilter, ChainFilter, CostFilter,
+    ExportOptions, FindingFilters, IfMatch, Limit, NameFilter, Page, RecordFilters, RemovedVersion,
+    SessionPage, StatisticsFilter, TextFilter, TokenPage, UserListOptions, UserToErase,
+};
+pub(super) use paths::{
+    ApplicationPath, AttachmentPath, ExchangePath, RecordPath, TokenPath, VersionPath,
 };
 pub(super) use rules::StoredRules;
 pub(super) use tokens::{ChangeToken, NewToken, Rotation};

@@ -1,8 +1,8 @@
-//! Parameters of queries, paths and headers.
+//! Parameters of queries and headers.
 
 use super::words::words;
 use crate::analysis::audit::Action;
-use monitor_model::{ApplicationId, RecordId, Stage};
+use monitor_model::{ApplicationId, Stage};
 use utoipa::openapi::schema::{AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{RefOr, SchemaFormat};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
@@ -76,7 +76,7 @@ pub(crate) struct FindingFilters {
     cluster: Option<Uuid>,
     /// Of each cluster only the newest: `true`, or left out; not together with `to`.
     #[param(value_type = Option<OnlyTrue>, inline)]
-    only_newest: Option<String>,
+    newest: Option<String>,
     /// Of records received at this time or later, as RFC 3339 or milliseconds since 1970.
     #[param(value_type = Option<Time>, inline)]
     from: Option<String>,
@@ -268,34 +268,6 @@ pub(crate) struct IfMatch {
 }
 
 #[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct ApplicationPath {
-    /// The application's id.
-    id: ApplicationId,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct VersionPath {
-    /// The number of the version, from 1.
-    version: i64,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct RecordPath {
-    /// The record's `request_id`.
-    id: RecordId,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct ExchangePath {
-    /// `additional_parameters.request_id` of the message.
-    request_id: String,
-}
-
-#[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ApplicationOfExchange {
     /// The application of the exchange. If missing: the one that the token is bound to.
@@ -303,25 +275,10 @@ pub(crate) struct ApplicationOfExchange {
 }
 
 #[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct AttachmentPath {
-    /// The SHA-256 of the content.
-    #[param(pattern = "^[0-9a-fA-F]{64}$")]
-    sha256: String,
-}
-
-#[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AttachmentName {
     /// Which of the names of this content; the first one if missing.
     name: Option<String>,
-}
-
-#[derive(IntoParams)]
-#[into_params(parameter_in = Path)]
-pub(crate) struct TokenPath {
-    /// The token's id.
-    id: Uuid,
 }
 
 /// RFC 3339 or milliseconds.

@@ -102,6 +102,7 @@ fn card(visit: &Visit, panel: &Panel<'_>) -> Markup {
                 @if let Some(reason) = finding.reason { span { (f.reason_name(reason)) } }
                 span { (f.assignee) ": " (finding.assignee.as_deref().unwrap_or(f.nobody)) }
                 a href=(list) { (f.to_list) }
+                @if visit.is_administrator() { a href="/ui/alerts" { (f.to_alerts) } }
             }
             @if visit.may(Scope::Triage) {
                 form method="post" action={ "/ui/records/" (finding.id) "/triage" } {

@@ -105,7 +105,7 @@ impl ListParts {
         let mut pairs: Vec<_> = self.0.iter().map(own).collect();
         pairs.retain(|(name, _)| name != "each");
         if !self.is_each() {
-            pairs.push(("only_newest".to_owned(), "true".to_owned()));
+            pairs.push(("newest".to_owned(), "true".to_owned()));
         }
         finding_filters::findings(FilterQuery::of(pairs))
     }

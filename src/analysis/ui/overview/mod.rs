@@ -117,6 +117,7 @@ async fn content(
             p.notice { (o.no_traffic) " " a href="/ui/first-steps" { (o.to_first_steps) } }
         }
         (tiles::row(view, &totals, &records))
+        p { a href=(overview.people()) { (o.to_people) } }
         div.charts {
             (charts::all(view, data))
             (charts::types(view, &overview.types, is_whole && overview.application.is_none(), &records))
@@ -149,6 +150,16 @@ impl Overview {
                 .map(|id| ("application_id", id.to_string())),
         );
         parts
+    }
+
+    /// The end users of its days.
+    fn people(&self) -> String {
+        let (first, last) = self.period.hours(self.now_ms);
+        let (from, to) = (period::day(first), period::day(last));
+        let application = self.application.map(|id| id.to_string());
+        let mut parts = vec![("from", from.as_str()), ("to", to.as_str())];
+        parts.extend(application.iter().map(|id| ("application_id", id.as_str())));
+        address("/ui/people", &parts)
     }
 
     /// A bucket of a day leads to the overview of that day, a shorter one to its records.

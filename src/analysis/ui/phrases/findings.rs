@@ -45,6 +45,7 @@ phrases! {
     history: "History", "История";
     no_history: "Nobody has decided about it yet.", "Решений ещё не было.";
     to_list: "All alike findings", "Все похожие срабатывания";
+    to_alerts: "Alerts, and who was told", "Оповещения и кто их получил";
     lead_on: "Try the exception or the threshold on stored records, then save it.",
         "Проверьте исключение или порог на сохранённых записях, затем сохраните.";
     allow_value: "Allow this, or raise the threshold", "Разрешить это или поднять порог";

@@ -36,6 +36,7 @@ phrases! {
     as_table: "Show as a table", "Показать таблицей";
     time: "Time", "Время";
     no_traffic: "No traffic in this period.", "За этот период трафика не было.";
+    to_people: "Who was flagged most in this period", "У кого больше всего срабатываний за этот период";
     to_first_steps: "How to send the first request", "Как отправить первый запрос";
 
     // Health and gaps

@@ -48,6 +48,7 @@ static TABLE: &[(&str, &str)] = &[
     ("is required with the reason other", "нужно при причине «Другая»"),
     ("must be text of 1 to 1000 characters without control characters", "нужен текст от 1 до 1000 символов без управляющих символов"),
     ("is no account that may decide about these findings", "нет такой учётной записи, которая может разбирать эти срабатывания"),
+    ("is not the record of a finding", "это не запись со срабатыванием"),
     ("must be open, confirmed, false_alarm, resolved or all", "нужно open, confirmed, false_alarm, resolved или all"),
     ("must not be empty", "не должно быть пустым"),
     ("must be a string", "нужна строка"),

@@ -4,9 +4,9 @@
 use super::erased_users::{self, BEGIN_SHARED};
 use super::failure::Failure;
 use super::findings;
-use super::found_values;
 use super::ledger::{Earlier, Entry, Positioned, enter_ledger};
 use super::row::RecordRow;
+use super::value_insert;
 use crate::chain::{ReceivedNumber, column as number_column};
 use crate::error::StoreError;
 use crate::postgres::attachments::waiting;
@@ -246,7 +246,7 @@ async fn write(
     write_records(connection, new).await?;
     write_bodies(connection, new).await?;
     write_types(connection, new).await?;
-    found_values::insert(connection, new).await?;
+    value_insert::insert(connection, new).await?;
     findings::write(connection, new).await?;
     Ok(totals.write(connection, lane).await?)
 }

@@ -1,27 +1,19 @@
-//! What was found in records, as hashes: written with the records, and the records that have the same.
+//! What was found in records, as hashes: the records that have the same.
 
-use super::ledger::Positioned;
 use super::list::NOT_REMOVED;
 use crate::error::StoreError;
 use crate::found_values::{
     FoundValue, MOST_COUNTED, MOST_KINDS, MOST_SAME, SameValues, ValueFilter,
 };
 use crate::postgres::store::PostgresStore;
-use crate::postgres::values::escaped;
 use crate::records::{PageInProgress, RecordPage};
 use crate::sql::columns::Columns as _;
 use crate::sql::found_values::found_value;
 use crate::sql::records::summary;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Postgres, QueryBuilder};
+use sqlx::{Postgres, QueryBuilder};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A value that a record has twice stands once.
-const INSERT: &str = "
-    INSERT INTO found_values (hash, seq, application_id, kind, key_id)
-    SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[])
-    ON CONFLICT DO NOTHING";
 
 /// The newest records before position $2 with any of these hashes, at most $3. Of each hash no more than these are
 /// read.
@@ -41,37 +33,6 @@ const SAME: &str = "
     CROSS JOIN LATERAL (SELECT f.seq FROM found_values f WHERE f.hash = own.hash AND f.seq < 9223372036854775807
         ORDER BY f.seq DESC LIMIT $3) AS other
     WHERE other.seq <> $1";
-
-/// Inserts what was found in these records, within the caller's transaction.
-pub(super) async fn insert(
-    connection: &mut PgConnection,
-    new: &[Positioned<'_>],
-) -> Result<(), sqlx::Error> {
-    let (mut hashes, mut seqs, mut applications) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut kinds, mut keys) = (Vec::new(), Vec::new());
-    for one in new {
-        let record = one.row.record();
-        for found in &record.found_values {
-            hashes.push(&found.hash.0[..]);
-            seqs.push(one.seq);
-            applications.push(record.application_id.0);
-            kinds.push(escaped(&found.kind).into_owned());
-            keys.push(found.key_id);
-        }
-    }
-    if hashes.is_empty() {
-        return Ok(());
-    }
-    sqlx::query(INSERT)
-        .bind(hashes)
-        .bind(seqs)
-        .bind(applications)
-        .bind(kinds)
-        .bind(keys)
-        .execute(connection)
-        .await
-        .map(drop)
-}
 
 impl PostgresStore {
     /// One page of the records that have one of these values.

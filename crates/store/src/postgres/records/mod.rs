@@ -13,6 +13,7 @@ mod list;
 pub(super) mod row;
 mod sessions;
 mod text_search;
+mod value_insert;
 
 use super::store::PostgresStore;
 use crate::error::StoreError;

@@ -13,8 +13,11 @@ use crate::postgres::migrate::{self, MIGRATIONS};
 use crate::postgres::removal::{self, erasure};
 use crate::postgres::values::{escaped, session_key, text_key};
 use crate::removal::{Erased, Erasure};
+use crate::sql::alerts::FORGET_ERASED;
 use crate::sql::chain;
-use crate::transfer::{EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, Table, fit};
+use crate::transfer::{
+    ALERTS_SCHEMA, EXCHANGES_SCHEMA, NamelessCalls, Row, StoreWriter, Table, fit,
+};
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -252,6 +255,12 @@ impl StoreWriter for Writer {
                 if step.records == 0 {
                     break;
                 }
+            }
+        }
+        if self.schema >= ALERTS_SCHEMA {
+            for statement in FORGET_ERASED {
+                let forget = sqlx::raw_sql(statement);
+                forget.execute(&mut self.connection).await?;
             }
         }
         Ok(sum)

@@ -3,6 +3,7 @@
 
 use super::earlier::{Earlier, earlier, tool_call_id};
 use super::erased_users;
+use super::findings;
 use super::found_values::{self, StoredAt};
 use super::portions::portions;
 use crate::chain::{ReceivedNumber, column};
@@ -13,7 +14,6 @@ use crate::sql::chain;
 use crate::sql::columns::Columns as _;
 use crate::sql::records::EncodedRecord;
 use crate::sql::reused_id::{Reuse, stored_apart};
-use crate::sqlite::findings;
 use crate::sqlite::values::{capped, json_list, shared_kinds, stage_word};
 use crate::statistics::MOST_OWN_KINDS;
 use sqlx::sqlite::SqliteArguments;

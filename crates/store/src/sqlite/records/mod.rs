@@ -5,6 +5,7 @@ mod earlier;
 mod erased_users;
 mod exchanges;
 pub(super) mod filters;
+mod findings;
 mod found_values;
 pub(super) mod insert;
 mod portions;

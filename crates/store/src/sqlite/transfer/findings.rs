@@ -1,6 +1,6 @@
 //! Writes findings and their history: their rows name a record.
 
-use super::write::bind;
+use super::bind::bind;
 use crate::error::StoreError;
 use crate::transfer::{Row, Table};
 use sqlx::SqliteConnection;

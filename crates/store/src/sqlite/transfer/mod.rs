@@ -1,5 +1,6 @@
 //! Portable rows out of the file and into a new one.
 
+mod bind;
 mod connect;
 mod findings;
 mod read;

@@ -1,25 +1,25 @@
 //! Builds a new file from portable rows. The file is no store before it has its name, so nothing in it has to
 //! outlive a crash until then: one sync at the end is enough.
 
+use super::bind::bind;
 use super::connect::connect;
 use super::findings;
 use crate::attachments::BlobHash;
 use crate::error::StoreError;
 use crate::removal::{Erased, Erasure};
+use crate::sql::alerts::FORGET_ERASED;
 use crate::sql::chain;
 use crate::sql::transfer::refused_application;
 use crate::sqlite::migrate::{self, MIGRATIONS};
 use crate::sqlite::removal::{self, erasure};
 use crate::sqlite::store::{SqliteStore, private_file};
 use crate::transfer::{
-    BODY, CALL, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter, TOOL, Table,
-    UNCHECKED, Value, fit,
+    ALERTS_SCHEMA, BODY, CALL, COST, EXCHANGES_SCHEMA, NamelessCalls, PARTS, Row, StoreWriter,
+    TOOL, Table, UNCHECKED, Value, fit,
 };
 use async_trait::async_trait;
-use sqlx::sqlite::{
-    SqliteArguments, SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous,
-};
-use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -166,6 +166,13 @@ impl StoreWriter for Writer {
                 }
             }
         }
+        if self.schema >= ALERTS_SCHEMA {
+            for statement in FORGET_ERASED {
+                let forget = sqlx::raw_sql(statement);
+                let forgotten = forget.execute(&mut self.connection).await?;
+                self.has_erased |= forgotten.rows_affected() > 0;
+            }
+        }
         Ok(sum)
     }
 
@@ -242,22 +249,6 @@ fn insert_sql(table: Table, schema: i64) -> String {
         columns.join(", "),
         places.join(", ")
     )
-}
-
-pub(super) type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
-
-pub(super) fn bind<'q>(query: Query<'q>, values: &[Value]) -> Query<'q> {
-    values
-        .iter()
-        .cloned()
-        .fold(query, |query, value| match value {
-            Value::Null => query.bind(None::<i64>),
-            Value::Number(number) => query.bind(number),
-            Value::Flag(flag) => query.bind(flag),
-            Value::Id(id) => query.bind(id),
-            Value::Bytes(bytes) => query.bind(bytes),
-            Value::Text(text) => query.bind(text),
-        })
 }
 
 async fn set_state(connection: &mut SqliteConnection, rows: &[Row]) -> Result<(), StoreError> {
