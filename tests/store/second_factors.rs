@@ -141,8 +141,12 @@ pub(crate) async fn sign_ins_are_listed_with_what_they_noted_and_ended(bed: &Bed
     };
     let end = |ended| store.end_sign_ins(ann.id, ended, Some(line()));
     assert!(!end(EndedSignIns::One(hash(9))).await.unwrap(), "bob's");
+    let awaited = store.add_begun_sign_in(hash(5), begun(&ann, 100), None, 0);
+    assert!(awaited.await.unwrap());
     assert!(end(EndedSignIns::One(hash(1))).await.unwrap());
+    assert!(store.begun_sign_in(hash(5), 0).await.unwrap().is_some());
     assert!(end(EndedSignIns::Others(Some(hash(3)))).await.unwrap());
+    assert!(store.begun_sign_in(hash(5), 0).await.unwrap().is_none());
     let left = store.open_sign_ins(ann.id, 0, 9).await.unwrap();
     assert!(left.len() == 1 && left[0].hash == hash(3));
     assert!(end(EndedSignIns::Others(None)).await.unwrap());

@@ -130,20 +130,20 @@ impl People {
         Ok(None)
     }
 
-    /// Begins a sign-in and returns the value of its cookie; an error where the account has got another password
-    /// since it was read.
+    /// Begins a sign-in and returns the value of its cookie; an error where the account has got another password, or a
+    /// second factor, since it was read.
     pub(crate) async fn begin_sign_in(
         &self,
         account: &Account,
         origin: Origin,
     ) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
-        let now_ms = now_ms();
+        let (now_ms, by_password) = (now_ms(), origin.way == Way::Password);
         let sign_in = SignIn {
             account: account.id,
             started_at_ms: now_ms,
             seen_at_ms: now_ms,
-            by_password: origin.way == Way::Password,
+            by_password,
             address: origin.address.map(|address| address.to_string()),
             browser: origin.browser,
         };
@@ -153,19 +153,22 @@ impl People {
             .sign_ins
             .add_sign_in(hash, sign_in, password, now_ms - IDLE_MS);
         if !added.await? {
-            return Err(ApiError::Field {
-                field: "password",
-                problem: "was changed, or the account disabled, in the meantime: sign in again",
-            });
+            return Err(sign_in_again());
         }
         let change = AccountChange {
             signed_in_at_ms: Some(now_ms),
             ..AccountChange::default()
         };
         let entry = own_entry(Action::AccountSignIn, account);
-        self.accounts
-            .change_account(account.id, change, Some(entry))
-            .await?;
+        let changed = self
+            .accounts
+            .change_account(account.id, change, Some(entry));
+        let asks_now = changed.await?.is_some_and(|it| it.second_factor.is_some());
+        // It was turned on meanwhile, and no code was asked for.
+        if by_password && account.second_factor.is_none() && asks_now {
+            self.sign_ins.end_sign_in(hash).await?;
+            return Err(sign_in_again());
+        }
         Ok(value)
     }
 
@@ -241,6 +244,14 @@ impl People {
         let entry = own_entry(Action::AccountPassword, owner);
         let changed = self.accounts.change_account(owner.id, change, Some(entry));
         Ok(changed.await?)
+    }
+}
+
+/// What was verified is no longer so.
+pub(super) fn sign_in_again() -> ApiError {
+    ApiError::Field {
+        field: "password",
+        problem: "was changed, or the account disabled, in the meantime: sign in again",
     }
 }
 

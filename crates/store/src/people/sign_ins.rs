@@ -59,7 +59,7 @@ pub struct BegunSignIn {
 pub enum EndedSignIns {
     /// The one with this hash.
     One(SecretHash),
-    /// All except this one.
+    /// All except this one, and what was begun.
     Others(Option<SecretHash>),
 }
 

@@ -1,5 +1,7 @@
 //! The tables and columns of a store in its portable form. A later version may add a column, which older archives
 //! lack; it changes none.
+//!
+//! Long because: it is one list, of every table and its columns.
 
 /// A table of the portable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,7 +13,7 @@ use super::People;
 use super::administration::target;
 use super::passwords::{self, Person};
 use super::refused_sign_ins::{Reason, RefusedSignIn};
-use super::sign_ins::own_entry;
+use super::sign_ins::{own_entry, sign_in_again};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::audit::Action;
@@ -86,10 +86,7 @@ impl People {
             .add_begun_sign_in(hash, begun, password, now_ms);
         match added.await? {
             true => Ok(value),
-            false => Err(ApiError::Field {
-                field: "password",
-                problem: "was changed, or the account disabled, in the meantime: sign in again",
-            }),
+            false => Err(sign_in_again()),
         }
     }
 

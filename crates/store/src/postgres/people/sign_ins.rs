@@ -1,5 +1,6 @@
 //! The SQL of one-time links and sign-ins.
 
+use super::accounts::account_columns;
 use crate::error::StoreError;
 use crate::people::accounts::{Account, AccountId};
 use crate::people::sign_ins::{
@@ -14,9 +15,11 @@ use sqlx::postgres::PgRow;
 
 const ADD_LINK: &str = "
     INSERT INTO account_links (hash, account_id, ends_at_ms) VALUES ($1, $2, $3) RETURNING account_id";
-const FIND: &str = "
-    SELECT s.started_at_ms, s.seen_at_ms, s.by_password, s.address, s.browser, a.*
-    FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = $1";
+const FIND: &str = concat!(
+    "SELECT s.started_at_ms, s.seen_at_ms, s.by_password, s.address, s.browser, ",
+    account_columns!(),
+    " FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = $1"
+);
 /// The lock waits for a change of the password that is under way and looks at its outcome.
 const ADD: &str = "
     WITH stale AS (DELETE FROM sign_ins WHERE seen_at_ms < $6),
@@ -25,11 +28,14 @@ const ADD: &str = "
     INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms, by_password, address, browser)
     SELECT $1, id, $3, $4, $7, $8, $9 FROM owner RETURNING account_id";
 const OPEN: &str = "
-    SELECT * FROM sign_ins WHERE account_id = $1 AND seen_at_ms >= $2 ORDER BY seen_at_ms DESC, hash LIMIT $3";
+    SELECT hash, account_id, started_at_ms, seen_at_ms, by_password, address, browser
+    FROM sign_ins WHERE account_id = $1 AND seen_at_ms >= $2 ORDER BY seen_at_ms DESC, hash LIMIT $3";
 const END_ONE: &str =
     "DELETE FROM sign_ins WHERE account_id = $1 AND hash = $2 RETURNING account_id";
-const END_OTHERS: &str =
-    "DELETE FROM sign_ins WHERE account_id = $1 AND hash <> $2 RETURNING account_id";
+/// With those that were begun while a new password was under way.
+const END_OTHERS: &str = "
+    WITH begun AS (DELETE FROM begun_sign_ins WHERE account_id = $1)
+    DELETE FROM sign_ins WHERE account_id = $1 AND hash <> $2 RETURNING account_id";
 const ADD_BEGUN: &str = "
     WITH gone AS (DELETE FROM begun_sign_ins WHERE ends_at_ms <= $5),
         owner AS (SELECT id FROM accounts

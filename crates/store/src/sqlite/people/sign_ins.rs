@@ -304,6 +304,9 @@ async fn end_some(
         EndedSignIns::One(hash) => (END_ONE, Some(hash)),
         EndedSignIns::Others(kept) => (END_OTHERS, kept),
     };
+    if matches!(ended, EndedSignIns::Others(_)) {
+        remove_begun(connection, account).await?;
+    }
     let hash = hash.map(|hash| hash.0.to_vec()).unwrap_or_default();
     let query = sqlx::query(sql).bind(account.0).bind(hash);
     Ok(query.execute(connection).await?.rows_affected() > 0)
