@@ -44,6 +44,10 @@ pub(super) enum Action {
     AccountPassword,
     AccountSignIn,
     AccountSignInFailed,
+    AccountEndSignIns,
+    AccountSecondFactorOn,
+    AccountSecondFactorOff,
+    AccountRecoveryCode,
     ValueKeyRotate,
     AlertRuleSet,
     AlertRuleRemove,
@@ -55,7 +59,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 31] = [
+    pub(super) const ALL: [Self; 35] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -79,6 +83,10 @@ impl Action {
         Self::AccountPassword,
         Self::AccountSignIn,
         Self::AccountSignInFailed,
+        Self::AccountEndSignIns,
+        Self::AccountSecondFactorOn,
+        Self::AccountSecondFactorOff,
+        Self::AccountRecoveryCode,
         Self::ValueKeyRotate,
         Self::AlertRuleSet,
         Self::AlertRuleRemove,
@@ -114,6 +122,10 @@ impl Action {
             Self::AccountPassword => "account.password",
             Self::AccountSignIn => "account.sign_in",
             Self::AccountSignInFailed => "account.sign_in_failed",
+            Self::AccountEndSignIns => "account.end_sign_ins",
+            Self::AccountSecondFactorOn => "account.second_factor_on",
+            Self::AccountSecondFactorOff => "account.second_factor_off",
+            Self::AccountRecoveryCode => "account.recovery_code",
             Self::ValueKeyRotate => "value_key.rotate",
             Self::AlertRuleSet => "alert_rule.set",
             Self::AlertRuleRemove => "alert_rule.remove",

@@ -316,6 +316,7 @@ impl Shared {
             sign_ins: self.store.clone(),
             applications: self.store.clone(),
             oidc: startup::open_provider(settings)?,
+            require_second_factor: settings.require_second_factor,
             refused_sign_ins: RefusedSignIns::start(self.store.clone()),
             limits: SignInLimits::new(self.store.clone()),
             kept_forms: Arc::new(KeptForms::new()),

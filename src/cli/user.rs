@@ -21,6 +21,9 @@ pub(super) struct LinkArgs {
     /// Name of the account.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
+    /// Take its second factor away as well, for somebody who lost the app and the recovery codes.
+    #[arg(long)]
+    remove_second_factor: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -47,7 +50,12 @@ pub(super) fn run(command: UserCommand) -> Result<(), Failure> {
 
 fn link(args: LinkArgs) -> Result<(), Failure> {
     let settings = args.store.settings()?;
-    let link = app::link_user(&settings, args.store.role(), &args.name)?;
+    let link = app::link_user(
+        &settings,
+        args.store.role(),
+        &args.name,
+        args.remove_second_factor,
+    )?;
     if let Some(note) = &link.note {
         eprintln!("note: {note}");
     }

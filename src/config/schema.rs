@@ -140,6 +140,9 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             .read(&key("limits.analyzed_bytes"), &units::size(64 * KIB..=GIB))
             .unwrap_or(8 * MIB),
         judge: judge::read(r, prefix),
+        require_second_factor: r
+            .switch(&key("sign_in.require_second_factor"))
+            .unwrap_or(false),
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
         prices: prices::read(r, prefix),

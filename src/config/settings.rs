@@ -123,6 +123,8 @@ pub struct AnalysisSettings {
     pub analyzed_bytes: u64,
     /// The judge of custom policies; None: policies are matched by keywords.
     pub judge: Option<JudgeSettings>,
+    /// Whether accounts with a password must have a second factor.
+    pub require_second_factor: bool,
     /// Another server that people sign in by; None: their passwords alone.
     pub oidc: Option<OidcSettings>,
     /// Servers that are asked in addition to the engine.

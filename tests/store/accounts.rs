@@ -10,6 +10,7 @@ pub(crate) fn account(name: &str) -> Account {
         role: Role::Analyst,
         application_id: None,
         password: None,
+        second_factor: None,
         created_at_ms: MORNING_MS,
         disabled_at_ms: None,
         signed_in_at_ms: None,
@@ -22,15 +23,18 @@ pub(crate) async fn added(bed: &Bed, name: &str) -> Account {
     account
 }
 
-fn hash(number: u8) -> SecretHash {
+pub(crate) fn hash(number: u8) -> SecretHash {
     SecretHash([number; 32])
 }
 
-fn sign_in(account: &Account, seen_at_ms: i64) -> SignIn {
+pub(crate) fn sign_in(account: &Account, seen_at_ms: i64) -> SignIn {
     SignIn {
         account: account.id,
         started_at_ms: MORNING_MS,
         seen_at_ms,
+        by_password: true,
+        address: Some("192.0.2.7".to_owned()),
+        browser: None,
     }
 }
 
@@ -39,6 +43,7 @@ pub(crate) async fn an_account_comes_back_by_name_and_identifier(bed: &Bed) {
     whole.role = Role::Administrator;
     whole.application_id = Some(bed.application);
     whole.password = Some("$argon2id$x".to_owned());
+    whole.second_factor = Some("kind secret 0 hash".to_owned());
     whole.disabled_at_ms = Some(7);
     whole.signed_in_at_ms = Some(8);
     assert!(bed.store.add_account(whole.clone(), None).await.unwrap());

@@ -109,6 +109,10 @@ macro_rules! store_contract {
             accounts: a_password_that_was_replaced_begins_no_sign_in
             accounts: sign_ins_begin_are_seen_and_end
             accounts: an_account_goes_with_its_application
+            second_factors: one_is_replaced_only_where_it_is_still_there
+            second_factors: a_begun_sign_in_is_taken_once_in_time_and_for_the_same_password
+            second_factors: a_new_password_and_disabling_end_begun_sign_ins
+            second_factors: sign_ins_are_listed_with_what_they_noted_and_ended
             alerts: rules_and_channels_come_back_and_are_replaced_and_removed
             alerts: of_one_group_one_alert_is_open_and_a_look_is_whole_or_nothing
             alerts: an_alert_is_closed_once_and_muted_while_it_fires

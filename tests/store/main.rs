@@ -29,6 +29,7 @@ mod records;
 mod removed;
 mod retention;
 mod saved;
+mod second_factors;
 mod servers;
 mod sessions;
 mod sharing;

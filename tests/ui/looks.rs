@@ -79,6 +79,8 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/first-steps".to_owned(), "first-steps-empty"),
         ("/ui/tokens".to_owned(), "tokens"),
         ("/ui/password".to_owned(), "password"),
+        ("/ui/second-factor".to_owned(), "second-factor"),
+        ("/ui/sign-ins".to_owned(), "sign-ins"),
         ("/ui/nothing".to_owned(), "not-found"),
     ] {
         open(&mut browser, &path);

@@ -66,10 +66,14 @@ pub use found_values::{
     ValueHash,
 };
 pub use gateway_reports::{GatewayReportStore, ReceivedReport};
-pub use people::accounts::{Account, AccountChange, AccountId, AccountStore, Identity, Role};
+pub use people::accounts::{
+    Account, AccountChange, AccountId, AccountStore, Identity, Role, SecondFactorChange,
+};
 pub use people::saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use people::sign_in_failures::{FIRST_WAIT, FailureCounter, LONGEST_WAIT, SignInFailureStore};
-pub use people::sign_ins::{SecretHash, SignIn, SignInStore, TakenStates};
+pub use people::sign_ins::{
+    BegunSignIn, EndedSignIns, OpenSignIn, SecretHash, SignIn, SignInStore, TakenStates,
+};
 pub use postgres::{PostgresStore, postgres_options};
 pub use record_filter::{RecordFilter, ToolFilter, VerdictFilter};
 pub use records::{

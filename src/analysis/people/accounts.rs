@@ -25,6 +25,7 @@ pub(crate) fn new_account(name: &str, role: Role) -> Account {
         role,
         application_id: None,
         password: None,
+        second_factor: None,
         created_at_ms: now_ms(),
         disabled_at_ms: None,
         signed_in_at_ms: None,

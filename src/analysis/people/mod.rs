@@ -1,5 +1,5 @@
-//! The people who use the web UI: their accounts, passwords, sign-ins by password or by an identity provider,
-//! and the limits on guessing.
+//! The people who use the web UI: their accounts, passwords and second factors, sign-ins by password or by an identity
+//! provider, and the limits on guessing.
 
 pub(crate) mod accounts;
 pub(crate) mod administration;
@@ -7,13 +7,15 @@ pub(crate) mod first_link;
 pub(crate) mod kept_forms;
 pub(crate) mod oidc;
 pub(crate) mod oidc_accounts;
+pub(crate) mod open_sign_ins;
 pub(crate) mod passwords;
 pub(crate) mod refused_sign_ins;
+pub(crate) mod second_factor;
 pub(crate) mod sign_in_limits;
 pub(crate) mod sign_ins;
 
 // The types of the store that callers of this service pass and get.
-pub(crate) use monitor_store::{Account, AccountId, Role};
+pub(crate) use monitor_store::{Account, AccountId, EndedSignIns, OpenSignIn, Role, SecretHash};
 
 use kept_forms::KeptForms;
 use monitor_store::{AccountStore, ApplicationStore, SignInStore};
@@ -33,6 +35,8 @@ pub struct People {
     pub(super) applications: Arc<dyn ApplicationStore>,
     /// The identity provider; None where people sign in by password alone.
     pub(super) oidc: Option<Provider>,
+    /// Whether accounts with a password must have a second factor.
+    pub(super) require_second_factor: bool,
     pub(crate) refused_sign_ins: RefusedSignIns,
     pub(crate) limits: SignInLimits,
     pub(crate) kept_forms: Arc<KeptForms>,

@@ -19,7 +19,7 @@ use serde_json::json;
 use std::net::IpAddr;
 
 /// How long a sign-in lasts without a request, and in total.
-const IDLE_MS: i64 = 12 * 3_600_000;
+pub(crate) const IDLE_MS: i64 = 12 * 3_600_000;
 pub(crate) const LONGEST_MS: i64 = 7 * 86_400_000;
 /// The latest request of a sign-in is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
@@ -28,6 +28,29 @@ const TOUCHED_EVERY_MS: i64 = 60_000;
 pub(crate) struct PasswordChange {
     pub(crate) old: Secret,
     pub(crate) new: Secret,
+}
+
+/// What a sign-in notes of how it began.
+pub(crate) struct Origin {
+    pub(crate) way: Way,
+    pub(crate) address: Option<IpAddr>,
+    /// In a few words of ours.
+    pub(crate) browser: Option<String>,
+}
+
+/// What showed who a person is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The password, and the code where the account has a second factor.
+    Password,
+    Provider,
+}
+
+/// Somebody who is signed in.
+pub(crate) struct SignedIn {
+    pub(crate) account: Account,
+    /// Whether a second factor has to be set up before anything else.
+    pub(crate) must_set_up: bool,
 }
 
 fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
@@ -107,15 +130,22 @@ impl People {
         Ok(None)
     }
 
-    /// Begins a sign-in and returns the value of its cookie; an error where the account has got another password
-    /// since it was read.
-    pub(crate) async fn begin_sign_in(&self, account: &Account) -> Result<Secret, ApiError> {
+    /// Begins a sign-in and returns the value of its cookie; an error where the account has got another password, or a
+    /// second factor, since it was read.
+    pub(crate) async fn begin_sign_in(
+        &self,
+        account: &Account,
+        origin: Origin,
+    ) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
-        let now_ms = now_ms();
+        let (now_ms, by_password) = (now_ms(), origin.way == Way::Password);
         let sign_in = SignIn {
             account: account.id,
             started_at_ms: now_ms,
             seen_at_ms: now_ms,
+            by_password,
+            address: origin.address.map(|address| address.to_string()),
+            browser: origin.browser,
         };
         let hash = SecretHash::of(&value);
         let password = account.password.as_deref();
@@ -123,24 +153,27 @@ impl People {
             .sign_ins
             .add_sign_in(hash, sign_in, password, now_ms - IDLE_MS);
         if !added.await? {
-            return Err(ApiError::Field {
-                field: "password",
-                problem: "was changed, or the account disabled, in the meantime: sign in again",
-            });
+            return Err(sign_in_again());
         }
         let change = AccountChange {
             signed_in_at_ms: Some(now_ms),
             ..AccountChange::default()
         };
         let entry = own_entry(Action::AccountSignIn, account);
-        self.accounts
-            .change_account(account.id, change, Some(entry))
-            .await?;
+        let changed = self
+            .accounts
+            .change_account(account.id, change, Some(entry));
+        let asks_now = changed.await?.is_some_and(|it| it.second_factor.is_some());
+        // It was turned on meanwhile, and no code was asked for.
+        if by_password && account.second_factor.is_none() && asks_now {
+            self.sign_ins.end_sign_in(hash).await?;
+            return Err(sign_in_again());
+        }
         Ok(value)
     }
 
     /// The account that is signed in with this cookie.
-    pub(crate) async fn signed_in(&self, value: &Secret) -> Result<Option<Account>, ApiError> {
+    pub(crate) async fn signed_in(&self, value: &Secret) -> Result<Option<SignedIn>, ApiError> {
         let hash = SecretHash::of(value);
         let Some((sign_in, account)) = self.sign_ins.sign_in(hash).await? else {
             return Ok(None);
@@ -152,7 +185,11 @@ impl People {
         if now_ms - sign_in.seen_at_ms >= TOUCHED_EVERY_MS {
             self.sign_ins.touch_sign_in(hash, now_ms).await?;
         }
-        Ok(Some(account))
+        let needs_factor = self.require_second_factor && sign_in.by_password;
+        Ok(Some(SignedIn {
+            must_set_up: needs_factor && account.second_factor.is_none(),
+            account,
+        }))
     }
 
     /// Like [`People::signed_in`], but does not extend the sign-in.
@@ -210,8 +247,16 @@ impl People {
     }
 }
 
+/// What was verified is no longer so.
+pub(super) fn sign_in_again() -> ApiError {
+    ApiError::Field {
+        field: "password",
+        problem: "was changed, or the account disabled, in the meantime: sign in again",
+    }
+}
+
 /// The entry of what a person does with the own account.
-fn own_entry(action: Action, account: &Account) -> AuditEntry {
+pub(super) fn own_entry(action: Action, account: &Account) -> AuditEntry {
     let details = json!({"name": account.name});
     action.entry(&Caller::from(account), target(account), details)
 }

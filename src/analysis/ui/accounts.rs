@@ -11,7 +11,7 @@ use crate::analysis::ui::layout::components::{
 };
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::paths::{self, LINK_PATH};
+use crate::analysis::ui::paths::{self, LINK_PATH, sign_ins_of};
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
@@ -113,7 +113,7 @@ async fn read_new(ui: &Ui, visit: &Visit, form: &Form) -> Result<NewAccount, Api
     })
 }
 
-fn account_id(text: &str) -> Result<AccountId, Failure> {
+pub(crate) fn account_id(text: &str) -> Result<AccountId, Failure> {
     text.parse().map(AccountId).map_err(|_| Failure::NotFound)
 }
 
@@ -236,8 +236,15 @@ impl AccountList<'_> {
                     button.quiet type="submit" { (t.save) span.hidden { " " (t.role) " " (account.name) } }
                 }
             },
-            state(t, account),
-            maybe_time(account.signed_in_at_ms),
+            html! {
+                (state(t, account))
+                @if account.second_factor.is_some() { " " (badge("good", self.visit.view.s().second_factor)) }
+            },
+            html! {
+                a.plain href=(sign_ins_of(account.id)) {
+                    (maybe_time(account.signed_in_at_ms)) span.hidden { " " (self.visit.view.s().sign_ins) " " (account.name) }
+                }
+            },
             maybe_time(Some(account.created_at_ms)),
             self.actions(account),
         ]

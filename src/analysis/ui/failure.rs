@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     SignedOut,
     /// The session of a form had ended; the page at this address shows it again.
     Kept(String),
+    /// A second factor has to be set up first.
+    NoSecondFactor,
     /// The form was made for another browser or sign-in.
     StaleForm,
     /// The form is larger than any that a page of ours makes.
@@ -41,7 +43,7 @@ impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::SignedOut | Self::Kept(_) => StatusCode::UNAUTHORIZED,
-            Self::StaleForm | Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::StaleForm | Self::Forbidden | Self::NoSecondFactor => StatusCode::FORBIDDEN,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Refused(error) => {
@@ -55,6 +57,7 @@ impl Failure {
         let t = view.t;
         match self {
             Self::SignedOut | Self::Kept(_) => (t.sign_in, t.signed_out.to_owned()),
+            Self::NoSecondFactor => (view.s().second_factor, view.s().must_set_up.to_owned()),
             Self::StaleForm => (t.stale_form, t.stale_form_hint.to_owned()),
             Self::TooLarge => (t.too_large, String::new()),
             Self::Forbidden => (t.forbidden, t.forbidden_hint.to_owned()),

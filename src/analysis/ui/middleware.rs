@@ -57,6 +57,9 @@ async fn answer(view: View, request: Request, next: Next) -> Response {
             Failure::SignedOut if !wants_fragment => {
                 Redirect::to(&sign_in_address(&view, is_get)).into_response()
             }
+            Failure::NoSecondFactor if !wants_fragment => {
+                Redirect::to(paths::SECOND_FACTOR).into_response()
+            }
             Failure::Kept(address) => Redirect::to(&address).into_response(),
             Failure::SignedOut => {
                 let part = layout::signed_out_fragment(&view, &text);

@@ -1,5 +1,6 @@
 //! Addresses of pages that more than one module names, and which addresses are ours to return to.
 
+use crate::analysis::people::AccountId;
 use monitor_model::ApplicationId;
 
 /// The path of one-time links, which the value of one follows.
@@ -10,6 +11,17 @@ pub(crate) const KEPT_FORM: &str = "/ui/kept/";
 
 /// The parameter of a form's address with the token of the account it was made for.
 pub(crate) const FORM_OWNER: &str = "form";
+
+/// One's own second factor.
+pub(crate) const SECOND_FACTOR: &str = "/ui/second-factor";
+
+/// Where one's own account is signed in.
+pub(crate) const OWN_SIGN_INS: &str = "/ui/sign-ins";
+
+/// Where somebody's account is signed in.
+pub(crate) fn sign_ins_of(id: AccountId) -> String {
+    format!("/ui/users/{}/sign-ins", id.0)
+}
 
 /// Where an identity provider sends the browser back to.
 pub(crate) const OIDC_CALLBACK: &str = "/ui/oidc/callback";
@@ -33,6 +45,12 @@ pub(crate) fn own_page(path: &str) -> &str {
     }
 }
 
+/// Whether somebody sees a page who still has to set up a second factor.
+pub(crate) fn is_open_before_set_up(path: &str) -> bool {
+    let below = path.strip_prefix(SECOND_FACTOR);
+    path == "/ui/sign-out" || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The page to show again after a form with this path was sent: the form's own address answers only to POST.
 pub(crate) fn page_of_form(path: &str) -> &str {
     // Records have identifiers of the same form.
@@ -50,7 +68,17 @@ pub(crate) fn page_of_form(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{own_page, page_of_form};
+    use super::{is_open_before_set_up, own_page, page_of_form};
+
+    #[test]
+    fn before_a_second_factor_is_set_up_its_page_alone_is_open() {
+        for path in ["/ui/second-factor", "/ui/second-factor/on", "/ui/sign-out"] {
+            assert!(is_open_before_set_up(path), "{path}");
+        }
+        for path in ["/ui", "/ui/users", "/ui/second-factors", "/ui/sign-ins"] {
+            assert!(!is_open_before_set_up(path), "{path}");
+        }
+    }
 
     #[test]
     fn only_pages_of_ours_are_followed() {

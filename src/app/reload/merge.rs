@@ -83,6 +83,7 @@ impl Merge<'_> {
             "analysis.limits" analysis.analyzed_bytes;
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;
+            "analysis.sign_in" analysis.require_second_factor;
             "analysis.sign_in" analysis.oidc;
             "analysis.siem" analysis.siem;
             "analysis.exports" analysis.exports;

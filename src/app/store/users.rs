@@ -32,11 +32,16 @@ pub struct UserLink {
     pub note: Option<String>,
 }
 
-/// Makes a one-time link by which the owner of an account sets a new password.
+/// Makes a one-time link by which the owner of an account sets a new password, and may take the second factor away.
 ///
 /// # Errors
 /// When no account has this name or it is disabled, or the store is not there or cannot be opened or written.
-pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink> {
+pub fn link_user(
+    settings: &Settings,
+    role: Role,
+    name: &str,
+    removes_factor: bool,
+) -> Result<UserLink> {
     let place = match &settings.analysis.store {
         Some(store) => format!("the database {} at {}", store.db, store.host),
         None => {
@@ -50,10 +55,11 @@ pub fn link_user(settings: &Settings, role: Role, name: &str) -> Result<UserLink
         }
     };
     let link = with_service(settings, async |services| {
-        services
-            .people
-            .link_for_name(&Caller::command_line(), name)
-            .await
+        let (people, caller) = (&services.people, Caller::command_line());
+        if removes_factor {
+            people.remove_second_factor_of(&caller, name).await?;
+        }
+        people.link_for_name(&caller, name).await
     });
     let link = link.with_context(|| format!("no link was made in {place}"))?;
     let prefix = if role == Role::All { "analysis." } else { "" };

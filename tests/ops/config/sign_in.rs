@@ -74,3 +74,16 @@ fn a_provider_with_all_it_needs_is_taken() {
     let run = check("analysis", "", &by_environment);
     assert_eq!(run.code, 0, "{}", run.stderr);
 }
+
+#[test]
+fn a_second_factor_is_required_by_true_and_by_nothing_else() {
+    let file = |value: &str| format!("sign_in: {{require_second_factor: {value}}}");
+    for value in ["true", "false"] {
+        let run = check("analysis", &file(value), &[]);
+        assert_eq!(run.code, 0, "{value}: {}", run.stderr);
+    }
+    let run = check("analysis", &file("sometimes"), &[]);
+    assert_ne!(run.code, 0);
+    let key = "sign_in.require_second_factor";
+    assert!(run.stderr.contains(key), "{}", run.stderr);
+}

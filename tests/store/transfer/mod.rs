@@ -12,6 +12,7 @@ mod picture;
 mod refusals;
 mod release_4_1;
 mod rollback;
+mod second_factor;
 mod spool;
 
 use std::path::Path;

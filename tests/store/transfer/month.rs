@@ -137,6 +137,7 @@ impl Month {
             role: Role::Administrator,
             application_id: None,
             password: Some("$argon2id$not$a$password".to_owned()),
+            second_factor: Some("totp1 SECRET 7 hash".to_owned()),
             created_at_ms: self.start_ms(),
             disabled_at_ms: None,
             signed_in_at_ms: Some(self.now_ms),

@@ -62,6 +62,8 @@ pub struct Account {
     pub application_id: Option<ApplicationId>,
     /// The password hash in PHC format; None until a password is set.
     pub password: Option<String>,
+    /// The second factor with its secret, which only the program reads; None: a password is enough.
+    pub second_factor: Option<String>,
     /// When it was created, milliseconds since 1970.
     pub created_at_ms: i64,
     /// When it was disabled, milliseconds since 1970; nobody can sign in with it since then.
@@ -92,6 +94,18 @@ pub struct AccountChange {
     pub disabled_at_ms: Option<Option<i64>>,
     /// When its owner last signed in, milliseconds since 1970.
     pub signed_in_at_ms: Option<i64>,
+    /// Another second factor.
+    pub second_factor: Option<SecondFactorChange>,
+}
+
+/// Another second factor of an account. Nothing is changed unless the account still has the replaced one: of two
+/// that use the same code at once, one does.
+#[derive(Clone)]
+pub struct SecondFactorChange {
+    /// What the account has; None for none.
+    pub replaced: Option<String>,
+    /// What it gets; None for none.
+    pub new: Option<String>,
 }
 
 /// How an identity provider identifies a person.
@@ -125,7 +139,8 @@ pub trait AccountStore: Send + Sync {
     /// The account with this name.
     async fn account_named(&self, name: &str) -> Result<Option<Account>, StoreError>;
 
-    /// Changes an account and returns its new state; None if it does not exist, or has another password.
+    /// Changes an account and returns its new state; None if it does not exist, or has another password or second
+    /// factor than the one to replace.
     async fn change_account(
         &self,
         id: AccountId,

@@ -20,7 +20,7 @@ impl SecretHash {
 }
 
 /// A browser that is signed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignIn {
     /// The account that is signed in.
     pub account: AccountId,
@@ -28,6 +28,39 @@ pub struct SignIn {
     pub started_at_ms: i64,
     /// When the browser last requested a page, to the minute.
     pub seen_at_ms: i64,
+    /// Whether it began with the account's password, not at an identity provider.
+    pub by_password: bool,
+    /// The address that it began from, if known.
+    pub address: Option<String>,
+    /// The browser that it began in, in a few words of the program's, if known.
+    pub browser: Option<String>,
+}
+
+/// A sign-in with the hash by which it is ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenSignIn {
+    /// The hash of its cookie's value.
+    pub hash: SecretHash,
+    /// What is known about it.
+    pub sign_in: SignIn,
+}
+
+/// A sign-in whose password was right and whose code is still awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BegunSignIn {
+    /// The account whose password it was.
+    pub account: AccountId,
+    /// Until when the code is awaited, milliseconds since 1970.
+    pub ends_at_ms: i64,
+}
+
+/// Which sign-ins of an account end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedSignIns {
+    /// The one with this hash.
+    One(SecretHash),
+    /// All except this one, and what was begun.
+    Others(Option<SecretHash>),
 }
 
 /// One-time links and sign-ins.
@@ -80,6 +113,43 @@ pub trait SignInStore: Send + Sync {
         account: AccountId,
         kept: Option<SecretHash>,
     ) -> Result<(), StoreError>;
+
+    /// Sign-ins of an account that were seen at `since_ms` or later, the latest seen first.
+    async fn open_sign_ins(
+        &self,
+        account: AccountId,
+        since_ms: i64,
+        limit: u32,
+    ) -> Result<Vec<OpenSignIn>, StoreError>;
+
+    /// Ends sign-ins of an account; false, without an entry, if there was none of them.
+    async fn end_sign_ins(
+        &self,
+        account: AccountId,
+        ended: EndedSignIns,
+        audit: Option<AuditEntry>,
+    ) -> Result<bool, StoreError>;
+
+    /// Adds a begun sign-in of an account whose password hash is still `password`, and removes those that are over at
+    /// `now_ms`. False, and nothing is added, if the account has another password or is disabled. A new password and
+    /// disabling remove the begun sign-ins of an account.
+    async fn add_begun_sign_in(
+        &self,
+        hash: SecretHash,
+        begun: BegunSignIn,
+        password: Option<&str>,
+        now_ms: i64,
+    ) -> Result<bool, StoreError>;
+
+    /// The account of a begun sign-in that is not over.
+    async fn begun_sign_in(
+        &self,
+        hash: SecretHash,
+        now_ms: i64,
+    ) -> Result<Option<AccountId>, StoreError>;
+
+    /// Removes a begun sign-in; false if it was removed before.
+    async fn take_begun_sign_in(&self, hash: SecretHash) -> Result<bool, StoreError>;
 
     /// Takes the state of a sign-in by the identity provider; false if it was taken before, at whichever server.
     async fn take_state(

@@ -39,6 +39,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0028_alerts.sql"),
     include_str!("migrations/0029_user_days.sql"),
     include_str!("migrations/0030_siem.sql"),
+    include_str!("migrations/0031_second_factor.sql"),
 ];
 
 /// The lock under which one process migrates at a time: "monitor" in ASCII.

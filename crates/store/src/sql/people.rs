@@ -4,7 +4,7 @@ use super::columns::Columns;
 use crate::error::StoreError;
 use crate::people::accounts::{Account, AccountId, Role};
 use crate::people::saved_filters::{FilterId, SavedFilter, SeenFilter};
-use crate::people::sign_ins::SignIn;
+use crate::people::sign_ins::{OpenSignIn, SecretHash, SignIn};
 use monitor_model::ApplicationId;
 
 /// An account, from the columns of `accounts`.
@@ -16,6 +16,7 @@ pub(crate) fn account(row: &impl Columns) -> Result<Account, StoreError> {
         role: Role::from_name(role).ok_or(StoreError::Unreadable("role"))?,
         application_id: row.optional_id("application_id")?.map(ApplicationId),
         password: row.optional_raw("password")?.map(str::to_owned),
+        second_factor: row.optional_raw("second_factor")?.map(str::to_owned),
         created_at_ms: row.number("created_at_ms")?,
         disabled_at_ms: row.optional_number("disabled_at_ms")?,
         signed_in_at_ms: row.optional_number("signed_in_at_ms")?,
@@ -25,12 +26,30 @@ pub(crate) fn account(row: &impl Columns) -> Result<Account, StoreError> {
 /// A sign-in and its account, from the columns of both tables.
 pub(crate) fn sign_in(row: &impl Columns) -> Result<(SignIn, Account), StoreError> {
     let account = account(row)?;
-    let sign_in = SignIn {
-        account: account.id,
+    Ok((sign_in_of(account.id, row)?, account))
+}
+
+/// A sign-in with its hash, from the columns of `sign_ins`.
+pub(crate) fn open_sign_in(row: &impl Columns) -> Result<OpenSignIn, StoreError> {
+    let hash: [u8; 32] = row
+        .bytes("hash")?
+        .try_into()
+        .map_err(|_| StoreError::Unreadable("hash"))?;
+    Ok(OpenSignIn {
+        hash: SecretHash(hash),
+        sign_in: sign_in_of(AccountId(row.id("account_id")?), row)?,
+    })
+}
+
+fn sign_in_of(account: AccountId, row: &impl Columns) -> Result<SignIn, StoreError> {
+    Ok(SignIn {
+        account,
         started_at_ms: row.number("started_at_ms")?,
         seen_at_ms: row.number("seen_at_ms")?,
-    };
-    Ok((sign_in, account))
+        by_password: row.flag("by_password")?,
+        address: row.optional_raw("address")?.map(str::to_owned),
+        browser: row.optional_raw("browser")?.map(str::to_owned),
+    })
 }
 
 /// A saved filter, from the columns of `saved_filters` and its owner's name.

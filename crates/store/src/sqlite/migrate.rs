@@ -38,6 +38,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0028_alerts.sql"),
     include_str!("migrations/0029_user_days.sql"),
     include_str!("migrations/0030_siem.sql"),
+    include_str!("migrations/0031_second_factor.sql"),
 ];
 
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (

@@ -1,5 +1,7 @@
 //! The tables and columns of a store in its portable form. A later version may add a column, which older archives
 //! lack; it changes none.
+//!
+//! Long because: it is one list, of every table and its columns.
 
 /// A table of the portable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +97,12 @@ pub(crate) const ALERTS_SCHEMA: i64 = 28;
 
 /// The schema of both engines that introduced the days of users.
 pub(crate) const USER_DAYS_SCHEMA: i64 = 29;
+
+/// The schema of both engines that introduced [`SECOND_FACTOR`].
+pub(crate) const SECOND_FACTOR_SCHEMA: i64 = 31;
+
+/// The column of accounts that keeps a second factor. Archives of before lack it.
+pub(crate) const SECOND_FACTOR: &str = "second_factor";
 
 /// The column of what passed without a verdict, of records and of traffic. Archives of before lack it.
 pub(crate) const UNCHECKED: &str = "unchecked";
@@ -295,7 +303,11 @@ impl Table {
 
     /// Whether a schema has this column. Those of records depend on the rows, and writers choose them.
     pub(crate) fn has(self, column: &str, schema: i64) -> bool {
-        self != Self::Traffic || column != UNCHECKED || schema >= UNCHECKED_SCHEMA
+        match (self, column) {
+            (Self::Traffic, UNCHECKED) => schema >= UNCHECKED_SCHEMA,
+            (Self::Accounts, SECOND_FACTOR) => schema >= SECOND_FACTOR_SCHEMA,
+            _ => true,
+        }
     }
 
     /// The place of a column among [`Table::columns`].
@@ -332,7 +344,7 @@ const TOKENS: &[Column] = columns! {
 };
 const ACCOUNTS: &[Column] = columns! {
     Id: "id"; Word: "name" "role"; Id: "application_id"; Word: "password"; Number: "created_at_ms"
-    "disabled_at_ms" "signed_in_at_ms";
+    "disabled_at_ms" "signed_in_at_ms"; Word: "second_factor";
 };
 const IDENTITIES: &[Column] = columns! {
     Word: "issuer" "subject"; Id: "account_id";

@@ -80,6 +80,7 @@ fn settings() -> AnalysisSettings {
         gateway_url: None,
         public_url: None,
         hsts: true,
+        require_second_factor: false,
         oidc: None,
     }
 }

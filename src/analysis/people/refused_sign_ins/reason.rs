@@ -7,6 +7,7 @@ use crate::analysis::people::oidc::{AccessDenied, OidcError};
 pub(crate) enum Reason {
     UnknownName,
     WrongPassword,
+    WrongCode,
     AccountDisabled,
     ProviderUnreachable,
     ProviderAnswer,
@@ -20,9 +21,10 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::UnknownName,
         Self::WrongPassword,
+        Self::WrongCode,
         Self::AccountDisabled,
         Self::ProviderUnreachable,
         Self::ProviderAnswer,
@@ -39,6 +41,7 @@ impl Reason {
         match self {
             Self::UnknownName => "unknown_name",
             Self::WrongPassword => "wrong_password",
+            Self::WrongCode => "wrong_code",
             Self::AccountDisabled => "account_disabled",
             Self::ProviderUnreachable => "provider_unreachable",
             Self::ProviderAnswer => "provider_answer",

@@ -320,6 +320,10 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::AccountPassword => o.account_password,
         Action::AccountSignIn => o.account_sign_in,
         Action::AccountSignInFailed => o.account_sign_in_failed,
+        Action::AccountEndSignIns => o.account_end_sign_ins,
+        Action::AccountSecondFactorOn => o.account_second_factor_on,
+        Action::AccountSecondFactorOff => o.account_second_factor_off,
+        Action::AccountRecoveryCode => o.account_recovery_code,
         Action::ValueKeyRotate => o.value_key_rotate,
         Action::AlertRuleSet => o.alert_rule_set,
         Action::AlertRuleRemove => o.alert_rule_remove,
@@ -335,6 +339,7 @@ fn why(o: &OverviewPhrases, reason: Reason) -> &'static str {
     match reason {
         Reason::UnknownName => o.unknown_name,
         Reason::WrongPassword => o.wrong_password,
+        Reason::WrongCode => o.wrong_code,
         Reason::AccountDisabled => o.account_disabled,
         Reason::ProviderUnreachable => o.provider_unreachable,
         Reason::ProviderAnswer => o.provider_answer,

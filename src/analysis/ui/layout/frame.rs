@@ -4,6 +4,7 @@ use super::components::token_field;
 use super::keys;
 use super::navigation::{Section, items};
 use crate::analysis::ui::assets;
+use crate::analysis::ui::paths::OWN_SIGN_INS;
 use crate::analysis::ui::request::view::{Clock, Language, Theme, View};
 use crate::analysis::ui::request::visit::Visit;
 use axum::response::Html;
@@ -135,6 +136,7 @@ fn corner(visit: &Visit, section: Section) -> Markup {
             }
             div.own {
                 @if visit.account.password.is_some() { a href="/ui/password" aria-current=[(section == Section::Account).then_some("page")] { (t.password) } }
+                @else { a href=(OWN_SIGN_INS) aria-current=[(section == Section::Account).then_some("page")] { (view.s().sign_ins) } }
                 form method="post" action="/ui/sign-out" {
                     (token_field(view))
                     button.link type="submit" { (t.sign_out) }

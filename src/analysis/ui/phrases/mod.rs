@@ -24,6 +24,7 @@ mod people;
 mod plurals;
 mod problems;
 mod records;
+mod sign_ins;
 mod tokens;
 mod units;
 
@@ -41,6 +42,7 @@ pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as O
 pub(crate) use people::{EN as PEOPLE_EN, Phrases as PeoplePhrases, RU as PEOPLE_RU};
 pub(crate) use plurals::counted;
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
+pub(crate) use sign_ins::{EN as SIGN_INS_EN, Phrases as SignInPhrases, RU as SIGN_INS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};
 

@@ -158,6 +158,10 @@ phrases! {
     account_password: "set a password", "установка пароля";
     account_sign_in: "signed in", "вход";
     account_sign_in_failed: "failed to sign in", "неудачный вход";
+    account_end_sign_ins: "ended sign-ins", "завершение сеансов";
+    account_second_factor_on: "turned a second factor on", "включение второго фактора";
+    account_second_factor_off: "turned a second factor off", "отключение второго фактора";
+    account_recovery_code: "used a recovery code", "вход по резервному коду";
     value_key_rotate: "made a new key of found values", "новый ключ найденных значений";
     alert_rule_set: "set an alert rule", "изменение правила оповещений";
     alert_rule_remove: "deleted an alert rule", "удаление правила оповещений";
@@ -170,6 +174,7 @@ phrases! {
     reason: "reason", "причина";
     unknown_name: "no account has this name", "такой учётной записи нет";
     wrong_password: "wrong password", "неверный пароль";
+    wrong_code: "wrong code", "неверный код";
     account_disabled: "the account is disabled", "учётная запись отключена";
     provider_unreachable: "the identity provider cannot be reached", "провайдер идентификации недоступен";
     provider_answer: "the identity provider's answer is unusable",

@@ -12,6 +12,7 @@ use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrase
 use crate::analysis::ui::phrases::{KEYS_EN, KEYS_RU, KeyPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
 use crate::analysis::ui::phrases::{PEOPLE_EN, PEOPLE_RU, PeoplePhrases};
+use crate::analysis::ui::phrases::{SIGN_INS_EN, SIGN_INS_RU, SignInPhrases};
 use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
 use crate::analysis::ui::phrases::{UNITS_EN, UNITS_RU, UnitPhrases};
 use crate::analysis::ui::request::cookie;
@@ -121,6 +122,8 @@ pub(crate) struct View {
     pub(crate) origin: String,
     /// The value of the browser's cookie, signed in or not.
     pub(crate) browser: Option<Secret>,
+    /// What the browser calls itself.
+    pub(crate) agent: Option<HeaderValue>,
 }
 
 impl View {
@@ -153,6 +156,7 @@ impl View {
             .to_owned(),
             origin: public.map_or_else(|| origin(&parts.headers, peer), str::to_owned),
             browser: browser.map(Secret::new),
+            agent: parts.headers.get(header::USER_AGENT).cloned(),
         }
     }
 
@@ -177,6 +181,14 @@ impl View {
         match self.language {
             Language::English => &TOKENS_EN,
             Language::Russian => &TOKENS_RU,
+        }
+    }
+
+    /// Phrases of second factors and of the list of sign-ins.
+    pub(crate) fn s(&self) -> &'static SignInPhrases {
+        match self.language {
+            Language::English => &SIGN_INS_EN,
+            Language::Russian => &SIGN_INS_RU,
         }
     }
 

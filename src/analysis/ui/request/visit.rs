@@ -5,10 +5,10 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::people::kept_forms::{KeptForms, SentForm};
 use crate::analysis::people::{Account, Role};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::paths::{FORM_OWNER, address};
+use crate::analysis::ui::paths::{FORM_OWNER, address, is_open_before_set_up};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::{Caller, Services};
-use axum::extract::{FromRef, FromRequestParts};
+use axum::extract::{FromRef, FromRequestParts, OriginalUri};
 use axum::http::request::Parts;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +19,8 @@ pub(crate) struct Visit {
     pub(crate) view: View,
     pub(crate) account: Account,
     pub(crate) caller: Caller,
+    /// Whether a second factor has to be set up before anything else.
+    pub(crate) must_set_up: bool,
     kept_forms: Arc<KeptForms>,
 }
 
@@ -96,10 +98,17 @@ where
             return Err(Failure::SignedOut);
         };
         let services = Arc::<Services>::from_ref(state);
-        let account = services.people.signed_in(browser).await?;
-        let account = account.ok_or(Failure::SignedOut)?;
+        let signed_in = services.people.signed_in(browser).await?;
+        let signed_in = signed_in.ok_or(Failure::SignedOut)?;
+        let uri = parts.extensions.get::<OriginalUri>();
+        let path = uri.map_or(parts.uri.path(), |original| original.0.path());
+        if signed_in.must_set_up && !is_open_before_set_up(path) {
+            return Err(Failure::NoSecondFactor);
+        }
+        let account = signed_in.account;
         Ok(Self {
             caller: Caller::from(&account),
+            must_set_up: signed_in.must_set_up,
             account,
             view,
             kept_forms: services.people.kept_forms.clone(),

@@ -1,9 +1,10 @@
 //! Beginning a session in a browser: the value of its cookie, to which forms are bound.
 
+use super::browser_name::browser_name;
 use crate::analysis::ApiError;
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::people::Account;
-use crate::analysis::people::sign_ins::LONGEST_MS;
+use crate::analysis::people::sign_ins::{LONGEST_MS, Origin, Way};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::cookie;
 use crate::analysis::ui::request::view::View;
@@ -13,14 +14,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use monitor_model::Secret;
 use std::time::Duration;
 
-/// Signs in a person whose identity was verified.
+/// Signs in a person whose password, and code where one is asked for, were right.
 pub(crate) async fn enter_as(
     ui: &Ui,
     view: &View,
     account: &Account,
     next: &str,
 ) -> Result<Response, Failure> {
-    let cookie = new_sign_in(ui, view, account).await?;
+    let cookie = new_sign_in(ui, view, account, Way::Password).await?;
     Ok(with_cookie(Redirect::to(next).into_response(), cookie))
 }
 
@@ -29,11 +30,18 @@ pub(crate) async fn new_sign_in(
     ui: &Ui,
     view: &View,
     account: &Account,
+    way: Way,
 ) -> Result<Option<HeaderValue>, Failure> {
     if let Some(before) = &view.browser {
         ui.services.people.sign_out(before).await?;
     }
-    let value = ui.services.people.begin_sign_in(account).await?;
+    let agent = view.agent.as_ref().and_then(|agent| agent.to_str().ok());
+    let origin = Origin {
+        way,
+        address: view.peer.address,
+        browser: agent.and_then(browser_name),
+    };
+    let value = ui.services.people.begin_sign_in(account, origin).await?;
     let lasts = Duration::from_millis(LONGEST_MS as u64);
     let (name, is_tls) = (cookie::BROWSER, view.peer.is_tls);
     Ok(cookie::set(name, &value, Some(lasts), is_tls))

@@ -1,7 +1,8 @@
 //! `/ui/link/{value}`: a one-time link, by which the owner of an account sets its password and signs
 //! in. Opening the page does not use the link up; sending the form does.
 
-use super::browser_session::{enter_as, fresh_browser, with_cookie};
+use super::browser_session::{fresh_browser, with_cookie};
+use super::code::enter_or_ask;
 use super::password::fields;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
@@ -52,7 +53,7 @@ pub(super) async fn accept(
         .use_link(&link, posted.secret("password"))
         .await
     {
-        Ok(Some(account)) => enter_as(&ui, &view, &account, "/ui").await,
+        Ok(Some(account)) => enter_or_ask(&ui, &view, &account, "/ui").await,
         Ok(None) => Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response()),
         Err(error @ ApiError::Fields(_)) => Ok(refused(&error)),
         Err(error) => Err(error.into()),

@@ -9,6 +9,7 @@ use crate::analysis::people::oidc::{
 };
 use crate::analysis::people::oidc_accounts::EntryError;
 use crate::analysis::people::refused_sign_ins::RefusedSignIn;
+use crate::analysis::people::sign_ins::Way;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::layout::components::{Tone, notice};
@@ -168,7 +169,7 @@ async fn enter(
             })));
         }
     };
-    new_sign_in(ui, view, &account)
+    new_sign_in(ui, view, &account, Way::Provider)
         .await
         .map_err(SignInError::Failed)
 }

@@ -1,5 +1,6 @@
 //! `/ui/password`: one's own password. Changing it ends one's other sign-ins.
 
+use super::own_pages;
 use crate::analysis::people::passwords;
 use crate::analysis::people::sign_ins::PasswordChange;
 use crate::analysis::ui::failure::Failure;
@@ -94,7 +95,7 @@ fn page_with(visit: &Visit, message: Markup) -> Html<String> {
         Section::Account,
         t.password,
         html! {
-            (head(t.own_password, html! {}, html! {}))
+            (head(t.own_password, html! {}, own_pages::links(visit)))
             (message)
             @if visit.account.password.is_some() { (change_form(visit)) } @else { p { (t.no_password) } }
         },

@@ -1,7 +1,8 @@
 //! `/ui/sign-in` and `/ui/sign-out`. Each sign-in gives the browser a new cookie value;
 //! `people::sign_in_limits` slows down guessing.
 
-use super::browser_session::{enter_as, fresh_browser, with_cookie};
+use super::browser_session::{fresh_browser, with_cookie};
+use super::code::enter_or_ask;
 use super::{ReturnQuery, oidc};
 use crate::analysis::ApiError;
 use crate::analysis::access::token_cache::random_value;
@@ -78,8 +79,11 @@ pub(super) async fn enter(
         let page = shown.with_problem(view.t.wrong_password).page(&ui, &view);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     };
-    people.limits.succeeded(name, address).await?;
-    enter_as(&ui, &view, &account, own_page(form.text("next"))).await
+    // A password alone lets nobody try codes without an end.
+    if account.second_factor.is_none() {
+        people.limits.succeeded(name, address).await?;
+    }
+    enter_or_ask(&ui, &view, &account, own_page(form.text("next"))).await
 }
 
 pub(super) async fn leave(

@@ -12,13 +12,14 @@ use sqlx::SqliteConnection;
 
 const ADD: &str = "
     INSERT INTO accounts (id, name, role, application_id, password, created_at_ms, disabled_at_ms,
-                          signed_in_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (name) DO NOTHING";
+                          signed_in_at_ms, second_factor)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO NOTHING";
 const CHANGE: &str = "
     UPDATE accounts SET role = coalesce(?2, role), password = coalesce(?3, password),
         disabled_at_ms = CASE WHEN ?4 THEN ?5 ELSE disabled_at_ms END,
-        signed_in_at_ms = coalesce(?6, signed_in_at_ms)
-    WHERE id = ?1 AND (?7 IS NULL OR password = ?7) RETURNING *";
+        signed_in_at_ms = coalesce(?6, signed_in_at_ms),
+        second_factor = CASE WHEN ?8 THEN ?9 ELSE second_factor END
+    WHERE id = ?1 AND (?7 IS NULL OR password = ?7) AND (NOT ?8 OR second_factor IS ?10) RETURNING *";
 const LIST: &str = "SELECT * FROM accounts WHERE name > ?1 ORDER BY name LIMIT ?2";
 const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
@@ -110,6 +111,7 @@ async fn add(
         .bind(account.created_at_ms)
         .bind(account.disabled_at_ms)
         .bind(account.signed_in_at_ms)
+        .bind(account.second_factor)
         .execute(&mut *connection)
         .await?;
     let is_added = added.rows_affected() > 0;
@@ -131,7 +133,11 @@ async fn alter(
     }
     if change.password.is_some() || disables {
         sign_ins::remove_links(connection, id).await?;
+        sign_ins::remove_begun(connection, id).await?;
     }
+    let factor = change.second_factor;
+    let changes_factor = factor.is_some();
+    let (replaced, new) = factor.map_or((None, None), |it| (it.replaced, it.new));
     let row = sqlx::query(CHANGE)
         .bind(id.0)
         .bind(change.role.map(Role::as_str))
@@ -140,6 +146,9 @@ async fn alter(
         .bind(change.disabled_at_ms.flatten())
         .bind(change.signed_in_at_ms)
         .bind(change.if_password)
+        .bind(changes_factor)
+        .bind(new)
+        .bind(replaced)
         .fetch_optional(&mut *connection)
         .await?;
     if row.is_some() {
