@@ -1,4 +1,3 @@
--- readable from: 31
 -- A second factor of accounts with a password, what a sign-in notes of its browser, and sign-ins whose password was
 -- right and whose code is still awaited.
 ALTER TABLE accounts ADD COLUMN second_factor TEXT;  -- kind, secret, latest step, hashes of recovery codes
