@@ -5,6 +5,8 @@ mod tokens;
 
 pub use tokens::TokenMetrics;
 
+use model_calls::ModelCallMetrics;
+
 use super::Metrics;
 use super::register::{About, children, counters, histograms, labelled, per_stage};
 use crate::observe::labels::{
