@@ -148,14 +148,14 @@ impl Services {
         self.budgets.start(counting, FIRST_COUNT).await;
     }
 
-    /// Looks at the rules of alerts and tells their channels until the shutdown. For servers, as
-    /// [`Services::count_budgets`].
+    /// Looks at the rules of alerts and tells their channels until the shutdown. For servers, like
+    /// [`Services::count_budgets`]: a command that ends at once tells nobody.
     pub(crate) fn start_alerts(&self) {
         self.alert_task.start(&self.alerts);
     }
 
-    /// Sends events to the destinations of the settings until the shutdown. For servers: a command that ends at once
-    /// sends nothing.
+    /// Sends events to the destinations of the settings until the shutdown. For servers, since a command
+    /// that ends at once sends nothing.
     ///
     /// # Errors
     /// When the store cannot be written, or a destination's settings cannot be used.

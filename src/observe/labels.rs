@@ -44,11 +44,11 @@ label!(
     AlertChannelLabel {
         /// A server that takes JSON.
         Webhook => "webhook",
-        /// Slack.
+        /// An incoming webhook of Slack.
         Slack => "slack",
-        /// Microsoft Teams.
+        /// A workflow of Microsoft Teams.
         Teams => "teams",
-        /// Telegram.
+        /// A bot of Telegram.
         Telegram => "telegram",
         /// A mail server.
         Email => "email",

@@ -14,7 +14,7 @@ pub const MOST_ALERTS: u32 = 500;
 /// A rule as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlertRule {
-    /// Its identifier.
+    /// The identifier of the rule, in alerts too.
     pub id: Uuid,
     /// The only application it looks at.
     pub application_id: Option<ApplicationId>,
@@ -29,7 +29,7 @@ pub struct AlertRule {
 /// A place that is told of alerts. Its document has secrets, so that it has no `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AlertChannel {
-    /// Its identifier.
+    /// The identifier of the channel, which rules name.
     pub id: Uuid,
     /// What it says, JSON.
     pub document: String,
@@ -49,10 +49,10 @@ pub enum AlertState {
 }
 
 impl AlertState {
-    /// Every state.
+    /// Every state, in the order in which they follow.
     pub const ALL: [Self; 3] = [Self::Firing, Self::Closed, Self::Ended];
 
-    /// Its word.
+    /// The word in the API and the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Firing => "firing",
@@ -69,7 +69,7 @@ impl AlertState {
 /// Something that a rule found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
-    /// Its identifier.
+    /// The identifier of the alert, in its messages too.
     pub id: Uuid,
     /// The rule that fired.
     pub rule_id: Uuid,
@@ -77,7 +77,7 @@ pub struct Alert {
     pub group_hash: Vec<u8>,
     /// `Erasure::user_hash` of its user; empty for none.
     pub user_hash: Vec<u8>,
-    /// Its application.
+    /// The application it is about; None for all.
     pub application_id: Option<ApplicationId>,
     /// What was found, JSON.
     pub facts: String,
@@ -102,7 +102,7 @@ pub struct Alert {
 /// An open alert that was found again.
 #[derive(Clone, Debug)]
 pub struct AlertUpdate {
-    /// Which one.
+    /// The alert that changes.
     pub id: Uuid,
     /// What was found.
     pub facts: String,
@@ -128,9 +128,9 @@ pub struct AlertChanges {
 /// What a person does with an alert.
 #[derive(Clone, Debug)]
 pub enum AlertChange {
-    /// Closes it.
+    /// Somebody closes it: no further messages.
     Close {
-        /// Who.
+        /// The name of the account or token.
         by: String,
         /// When, milliseconds since 1970.
         at_ms: i64,
@@ -151,10 +151,10 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
-    /// Every state.
+    /// Every state, in the order in which they follow.
     pub const ALL: [Self; 3] = [Self::Waiting, Self::Sent, Self::Dead];
 
-    /// Its word.
+    /// The word in the API and the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",

@@ -73,9 +73,9 @@ pub(crate) struct Alerts {
     metrics: Option<Arc<Metrics>>,
     /// Which server this is, for the lease.
     server: Uuid,
-    /// Rules changed.
+    /// Wakes the task that looks at rules, after a change of them.
     changed: Notify,
-    /// Messages wait.
+    /// Wakes the task that sends messages.
     due: Notify,
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 const MOST_LISTED: u32 = 100;
 
 impl People {
-    /// An account.
+    /// The account with this id; not found for one that was removed.
     pub(crate) async fn account(&self, id: AccountId) -> Result<Account, ApiError> {
         self.accounts.account(id).await?.ok_or(ApiError::NotFound)
     }

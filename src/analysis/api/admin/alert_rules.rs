@@ -36,14 +36,14 @@ struct View<'a> {
     application_id: Option<ApplicationId>,
     user_id: Option<&'a str>,
     r#type: Option<&'a str>,
-    /// Seconds.
+    /// How far back the rule looks, in seconds.
     window: u64,
     threshold: u64,
     minimum: u64,
     per_user: bool,
     include_user: bool,
     channels: Vec<Uuid>,
-    /// Seconds.
+    /// Seconds after which channels are told of an open alert again.
     repeat_after: u64,
     send_resolved: bool,
     enabled: bool,

@@ -12,7 +12,7 @@ use uuid::Uuid;
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct AlertPath {
-    /// Its id.
+    /// The id of the alert, the rule or the channel.
     id: Uuid,
 }
 
@@ -82,12 +82,12 @@ pub(crate) struct AlertChannelSettings {
     name: String,
     #[schema(schema_with = channel_kind)]
     kind: String,
-    /// The address; of a mail server host and port, such as smtp.example.com:587. If missing: that of before, and for
-    /// Telegram https://api.telegram.org.
+    /// The address; of a mail server host and port, such as smtp.example.com:587. If missing, the one of
+    /// before is kept; for Telegram it is https://api.telegram.org.
     #[schema(nullable = false, max_length = 2000)]
     url: Option<String>,
-    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server. If missing: that
-    /// of before.
+    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server. If
+    /// missing, the one of before is kept.
     #[schema(nullable = false, max_length = 2000)]
     secret: Option<String>,
     /// The id of a chat; of Telegram.

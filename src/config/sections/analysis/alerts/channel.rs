@@ -19,18 +19,18 @@ const MOST_RECIPIENTS: usize = 20;
 pub enum AlertChannelKind {
     /// Any server that takes JSON.
     Webhook,
-    /// Slack.
+    /// An incoming webhook of Slack.
     Slack,
-    /// Microsoft Teams.
+    /// A workflow of Microsoft Teams that takes adaptive cards.
     Teams,
-    /// Telegram.
+    /// A bot of Telegram that writes to a chat.
     Telegram,
     /// A mail server.
     Email,
 }
 
 impl AlertChannelKind {
-    /// Every kind.
+    /// Every kind, in the order of the forms.
     pub const ALL: [Self; 5] = [
         Self::Webhook,
         Self::Slack,
@@ -39,7 +39,7 @@ impl AlertChannelKind {
         Self::Email,
     ];
 
-    /// Its word.
+    /// The word in the API, the configuration and the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
@@ -70,10 +70,10 @@ pub enum MailTls {
 }
 
 impl MailTls {
-    /// Every way.
+    /// Every way, the default first.
     pub const ALL: [Self; 3] = [Self::StartTls, Self::Tls, Self::None];
 
-    /// Its word.
+    /// The word in the API, the configuration and the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StartTls => "starttls",
@@ -102,7 +102,7 @@ pub struct MailSettings {
     pub to: Vec<String>,
 }
 
-/// A channel.
+/// A channel of the configuration file, of the API or of a form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertChannelSettings {
     /// What people call it.
@@ -111,8 +111,8 @@ pub struct AlertChannelSettings {
     pub kind: AlertChannelKind,
     /// Its address; of a mail server host and port.
     pub url: Secret,
-    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail server; empty for
-    /// none.
+    /// The key of a webhook's signatures, the token of a Telegram bot, or the password at a mail
+    /// server; empty for none.
     pub secret: Secret,
     /// The chat of a Telegram bot.
     pub chat: String,

@@ -33,7 +33,7 @@ pub enum AlertRuleKind {
 }
 
 impl AlertRuleKind {
-    /// Every kind.
+    /// Every kind, in the order of the forms.
     pub const ALL: [Self; 5] = [
         Self::Count,
         Self::Share,
@@ -42,7 +42,7 @@ impl AlertRuleKind {
         Self::Budget,
     ];
 
-    /// Its word.
+    /// The word in the API, the configuration and the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Count => "count",
