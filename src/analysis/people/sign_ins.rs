@@ -32,7 +32,7 @@ pub(crate) struct PasswordChange {
 
 /// What a sign-in notes of how it began.
 pub(crate) struct Origin {
-    pub(crate) way: Way,
+    pub(crate) way: SignInMethod,
     pub(crate) address: Option<IpAddr>,
     /// In a few words of ours.
     pub(crate) browser: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Origin {
 
 /// What showed who a person is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum SignInMethod {
     /// The password, and the code where the account has a second factor.
     Password,
     Provider,
@@ -138,7 +138,7 @@ impl People {
         origin: Origin,
     ) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
-        let (now_ms, by_password) = (now_ms(), origin.way == Way::Password);
+        let (now_ms, by_password) = (now_ms(), origin.way == SignInMethod::Password);
         let sign_in = SignIn {
             account: account.id,
             started_at_ms: now_ms,

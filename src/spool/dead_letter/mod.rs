@@ -7,6 +7,7 @@ pub(crate) mod encoding;
 pub(crate) mod files;
 pub(crate) mod import;
 mod letter_file;
+mod letter_keys;
 pub(crate) mod letter_room;
 pub(crate) mod replay;
 pub(crate) mod store;

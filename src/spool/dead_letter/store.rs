@@ -6,7 +6,7 @@
 use super::class_files::ClassFiles;
 use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass};
 use super::files;
-use super::letter_file;
+use super::letter_keys;
 use crate::observe::Metrics;
 use crate::spool::folder::SpoolFolder;
 use crate::spool::frames::writer::FrameWriter;
@@ -89,7 +89,7 @@ impl DeadLetterStore {
         } else if rewritten.is_err() {
             self.next_rewrite = Instant::now() + REWRITE_INTERVAL;
             for class in RefusalClass::ALL {
-                letter_file::leave_to_import(&self.folder.join(class.newer()), &self.folder)?;
+                letter_keys::leave_to_import(&self.folder.join(class.newer()), &self.folder)?;
             }
             self.reload();
             // Before a file with damage makes room for another.
@@ -111,7 +111,7 @@ impl DeadLetterStore {
         self.keep_damaged(metrics)?;
         for class in RefusalClass::ALL {
             for name in [class.older(), class.newer()] {
-                letter_file::use_current_key(&self.folder.join(name), &self.folder)?;
+                letter_keys::use_current_key(&self.folder.join(name), &self.folder)?;
             }
         }
         self.has_current_key = true;
@@ -123,7 +123,7 @@ impl DeadLetterStore {
     fn is_current(&self) -> io::Result<bool> {
         for class in RefusalClass::ALL {
             for name in [class.older(), class.newer()] {
-                if !letter_file::has_current_key(&self.folder.join(name), &self.folder)? {
+                if !letter_keys::has_current_key(&self.folder.join(name), &self.folder)? {
                     return Ok(false);
                 }
             }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use monitor_model::{ApplicationId, Stage};
 use monitor_store::{
-    CostFilter, CostGroups, KEPT_COST_DAYS, RecordFilter, SessionFilter, StatisticsFilter,
-    ToolFilter, UserFilter, UserOrder, VerdictFilter,
+    CostFilter, CostGroups, RecordFilter, SessionFilter, StatisticsFilter, ToolFilter,
+    VerdictFilter,
 };
 
 /// The longest text of a filter, in characters.
@@ -22,11 +22,6 @@ const MOST_STATISTICS: u32 = 1_000;
 const COSTS: u32 = 1_000;
 pub(super) const MOST_COSTS: u32 = 10_000;
 
-/// End users on a page of the UI, and pages of them.
-const USERS: u32 = 25;
-pub(crate) const MOST_USER_PAGES: u32 = 400;
-
-const ORDER: &str = "must be flagged, share, messages or last_seen";
 const GROUPS: &str = "must be application, user, model and day, joined by commas";
 pub(super) const UUID: &str = "must be a UUID";
 pub(super) const INTEGER: &str = "must be an integer";
@@ -157,42 +152,6 @@ pub(crate) fn day_range(mut query: Query, today: i64) -> Result<(i64, i64), ApiE
     checked(days)
 }
 
-/// The filter of a page of end users; the default is the 30 days that end with `today`.
-pub(crate) fn users(mut query: Query, today: i64) -> Result<UserFilter, ApiError> {
-    let application_id = query.typed("application_id", UUID, application)?;
-    let name_part = text(&mut query, "name")?;
-    let order = query.typed("sort", ORDER, user_order)?;
-    let page = format!("must be an integer from 1 to {MOST_USER_PAGES}");
-    let page = query.typed("page", &page, |text| {
-        let page = text.parse::<u32>().ok();
-        page.filter(|page| (1..=MOST_USER_PAGES).contains(page))
-    })?;
-    let (first, last) = checked(days(&mut query, today)?)?;
-    query.finish()?;
-    if last - first >= KEPT_COST_DAYS {
-        let problem = format!("must be less than {KEPT_COST_DAYS} days before to");
-        return Err(FieldProblem::new("from", problem).into());
-    }
-    Ok(UserFilter {
-        application_id,
-        name_part,
-        days: (first, last),
-        order: order.unwrap_or_default(),
-        skipped: (page.unwrap_or(1) - 1) * USERS,
-        limit: USERS,
-    })
-}
-
-fn user_order(word: &str) -> Option<UserOrder> {
-    match word {
-        "flagged" => Some(UserOrder::Flagged),
-        "share" => Some(UserOrder::Share),
-        "messages" => Some(UserOrder::Messages),
-        "last_seen" => Some(UserOrder::LastSeen),
-        _ => None,
-    }
-}
-
 fn groups(text: &str) -> Option<CostGroups> {
     let mut groups = CostGroups::default();
     for word in text.split(',') {
@@ -209,13 +168,13 @@ fn groups(text: &str) -> Option<CostGroups> {
 }
 
 /// The first and the last day; the default is the 30 days that end with `today`.
-fn days(query: &mut Query, today: i64) -> Result<(i64, i64), ApiError> {
+pub(super) fn days(query: &mut Query, today: i64) -> Result<(i64, i64), ApiError> {
     let from = query.typed("from", DAY, day)?;
     let last = query.typed("to", DAY, day)?.unwrap_or(today);
     Ok((from.unwrap_or(last - 29), last))
 }
 
-fn checked((first, last): (i64, i64)) -> Result<(i64, i64), ApiError> {
+pub(super) fn checked((first, last): (i64, i64)) -> Result<(i64, i64), ApiError> {
     if first > last {
         return Err(FieldProblem::new("from", LATE).into());
     }
@@ -367,17 +326,6 @@ mod tests {
         for odd in ["", "day,", "week", "day, model"] {
             assert!(costs(given(&[("group_by", odd)]), 0).is_err(), "{odd}");
         }
-    }
-
-    #[test]
-    fn users_are_of_thirty_days_by_what_is_flagged_and_of_one_page() {
-        let filter = users(given(&[]), 100).unwrap();
-        assert_eq!((filter.days, filter.order), ((71, 100), UserOrder::Flagged));
-        assert_eq!(users(given(&[("page", "3")]), 0).unwrap().skipped, 50);
-        for odd in [("page", "0"), ("page", "401"), ("sort", ""), ("user", "x")] {
-            assert!(users(given(&[odd]), 0).is_err(), "{odd:?}");
-        }
-        assert!(users(given(&[("from", "1970-01-01")]), 999).is_err());
     }
 
     #[test]

@@ -16,3 +16,4 @@ pub(super) mod list;
 pub(super) mod sessions;
 pub(crate) mod shapes;
 pub(super) mod statistics;
+pub(crate) mod user_filters;

@@ -7,7 +7,7 @@ mod table;
 mod user;
 
 use crate::analysis::api::extract::query::Query as FilterQuery;
-use crate::analysis::api::records::filters;
+use crate::analysis::api::records::user_filters;
 use crate::analysis::clock::{day_of, now_ms};
 use crate::analysis::records::UserFilter;
 use crate::analysis::ui::application_field::{self, Label};
@@ -104,7 +104,7 @@ impl PeopleQuery {
         parts.extend(application.map(|id| ("application_id", id.to_string())));
         let own = |(name, text): (&str, String)| (name.to_owned(), text);
         let query = FilterQuery::of(parts.into_iter().map(own).collect());
-        filters::users(query, day_of(now_ms()))
+        user_filters::users(query, day_of(now_ms()))
     }
 
     async fn found(&self, services: &Services, visit: &Visit) -> Result<Markup, ApiError> {
@@ -120,7 +120,7 @@ impl PeopleQuery {
             address: self.at(page),
         };
         let first = (page > 1).then(|| link(t.first_page, 1));
-        let next = people.has_more && page < filters::MOST_USER_PAGES;
+        let next = people.has_more && page < user_filters::MOST_USER_PAGES;
         let next = next.then(|| link(t.next_page, page + 1));
         Ok(html! {
             @if people.users.is_empty() { div.empty { (view.p().no_people) } } @else { (table::all(view, &people, days, &names)) }

@@ -4,7 +4,7 @@ use super::browser_name::browser_name;
 use crate::analysis::ApiError;
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::people::Account;
-use crate::analysis::people::sign_ins::{LONGEST_MS, Origin, Way};
+use crate::analysis::people::sign_ins::{LONGEST_MS, Origin, SignInMethod};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::cookie;
 use crate::analysis::ui::request::view::View;
@@ -21,7 +21,7 @@ pub(crate) async fn enter_as(
     account: &Account,
     next: &str,
 ) -> Result<Response, Failure> {
-    let cookie = new_sign_in(ui, view, account, Way::Password).await?;
+    let cookie = new_sign_in(ui, view, account, SignInMethod::Password).await?;
     Ok(with_cookie(Redirect::to(next).into_response(), cookie))
 }
 
@@ -30,7 +30,7 @@ pub(crate) async fn new_sign_in(
     ui: &Ui,
     view: &View,
     account: &Account,
-    way: Way,
+    way: SignInMethod,
 ) -> Result<Option<HeaderValue>, Failure> {
     if let Some(before) = &view.browser {
         ui.services.people.sign_out(before).await?;

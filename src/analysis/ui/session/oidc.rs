@@ -9,7 +9,7 @@ use crate::analysis::people::oidc::{
 };
 use crate::analysis::people::oidc_accounts::EntryError;
 use crate::analysis::people::refused_sign_ins::RefusedSignIn;
-use crate::analysis::people::sign_ins::Way;
+use crate::analysis::people::sign_ins::SignInMethod;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::layout::components::{Tone, notice};
@@ -169,7 +169,7 @@ async fn enter(
             })));
         }
     };
-    new_sign_in(ui, view, &account, Way::Provider)
+    new_sign_in(ui, view, &account, SignInMethod::Provider)
         .await
         .map_err(SignInError::Failed)
 }
