@@ -278,6 +278,7 @@ async fn room_that_stays_free_is_given_back() {
     let new = first.store().await;
     let way: i64 = number(&new, "PRAGMA auto_vacuum").await;
     assert_eq!(way, 2, "a new file gives room back step by step");
+    let pages_of_none = number(&new, "PRAGMA page_count").await;
     new.close().await;
     let world = World::new();
     earlier_database(&world).await;
@@ -301,8 +302,8 @@ async fn room_that_stays_free_is_given_back() {
     let free = number(&store, "PRAGMA freelist_count").await;
     let pages = number(&store, "PRAGMA page_count").await;
     assert!(
-        free * 10 <= pages && pages < 120,
-        "{free} of {pages} pages are free"
+        free * 10 <= pages && pages < pages_of_none + 20,
+        "{free} of {pages} pages are free; a store without records has {pages_of_none}"
     );
     store.close().await;
 }
