@@ -3,7 +3,7 @@
 //! [`super::state`]'s.
 
 use super::dead_letter::encoding::EncodedLetter;
-use super::dead_letter::letter_room::LetterMemory;
+use super::dead_letter::letter_room::{LetterLeft, LetterMemory};
 use super::eviction::{Dropped, EvictionPolicy};
 use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
@@ -198,17 +198,19 @@ impl SpoolCore {
         self.keep_letter(letter);
     }
 
-    /// The same, once there is memory for the letter.
+    /// The same, once there is memory for the letter. Gives what tells that it has left the memory, if there was room.
     pub(super) async fn add_dead_letter_in_turn(
         &self,
         status: u16,
         record: &Record,
         position: Option<RecordPosition>,
-    ) {
-        let room = self.letter_memory.take(record.weight()).await;
+    ) -> Option<LetterLeft> {
+        let taken = self.letter_memory.take(record.weight()).await;
+        let (room, left) = taken.unzip();
         let mut letter = EncodedLetter::new(calendar_ms(), status, record);
         (letter.position, letter.room) = (position, room);
         self.keep_letter(letter);
+        left
     }
 
     fn keep_letter(&self, mut letter: EncodedLetter) {

@@ -92,7 +92,8 @@ impl OutcomeHandler {
     /// The backend refuses the record for good: it becomes a dead letter.
     pub(super) async fn refused(&mut self, item: DeliveryItem, status: u16, reason: &str) {
         let core = &self.shared.core;
-        core.add_dead_letter_in_turn(status, &item.record, item.position)
+        let letter = core
+            .add_dead_letter_in_turn(status, &item.record, item.position)
             .await;
         self.log_finished(&item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
@@ -102,9 +103,9 @@ impl OutcomeHandler {
         let weight = item.weight;
         drop(item);
         // No other record takes the place of a large one in memory until its letter has left it.
-        if weight >= LARGE {
+        if let Some(letter) = letter.filter(|_| weight >= LARGE) {
             core.wake_writer();
-            drop(core.letter_memory().take(weight).await);
+            core.letter_memory().wait_for(letter).await;
         }
         self.leave(None, weight);
     }

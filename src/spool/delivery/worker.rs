@@ -291,6 +291,8 @@ impl DeliveryWorker {
         let Some(results) = call.await.unwrap_or_default() else {
             return items;
         };
+        // If the backend took none of them, the first one that is sent alone fails on its own account.
+        self.shared.breaker.answered();
         let mut alone = Vec::new();
         for (item, result) in items.into_iter().zip(results) {
             match result {
@@ -307,8 +309,6 @@ impl DeliveryWorker {
                 }
             }
         }
-        // If the backend took none of them, the first one that is sent alone fails on its own account.
-        self.shared.breaker.answered();
         alone
     }
 

@@ -64,6 +64,9 @@ impl FrameWriter {
 
     /// The header of a frame that is not encrypted, to be written before its content; None if frames are encrypted.
     pub(crate) fn plain_header(&self, ordinal: u32, content: &[u8]) -> Option<[u8; FRAME_HEADER]> {
+        if self.seal.is_some() {
+            return None;
+        }
         let header = FrameHeader {
             marker: self.marker,
             ordinal,
@@ -71,7 +74,7 @@ impl FrameWriter {
             is_sealed: false,
             checksum: crc32fast::hash(content),
         };
-        self.seal.is_none().then(|| header.bytes())
+        Some(header.bytes())
     }
 
     /// Appends a frame of its final length. An encrypted file needs [`FrameWriter::finish`] before it is written, so

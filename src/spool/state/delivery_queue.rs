@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// A record of an access key that no backend has accepted finds room while less than this part of the memory is used.
-const PART_OF_UNKNOWN: u64 = 16;
+const PART_OF_UNKNOWN: u64 = 8;
 
 /// A record on its way to the backend.
 pub(crate) struct DeliveryItem {

@@ -282,6 +282,7 @@ impl Writer {
 
     /// Ends the thread; logs the records that are lost because the disk did not take them.
     fn end(&self, progress: Progress) {
+        self.core.letter_memory().close();
         let left = self.core.lock().figures(now_ms()).only_in_memory;
         self.core.log_dropped(Dropped::new(DropReason::Full, left));
         if self.appender.is_empty() {
@@ -310,9 +311,7 @@ impl Writer {
         let rewritten = self.dead_letters.use_current_key(self.core.metrics());
         rewritten.unwrap_or_else(|error| self.core.log_disk_error(&error));
         let written = self.dead_letters.write(letters);
-        self.core
-            .letter_memory()
-            .set_refuses(written.error.is_some());
+        self.core.letter_memory().set_stuck(written.error.is_some());
         if let Some(error) = written.error {
             self.core.log_disk_error(&error);
         }
