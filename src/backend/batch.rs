@@ -98,7 +98,7 @@ mod tests {
                 session_id: None,
                 trace: None,
             }),
-            message: message.into(),
+            message: Arc::new(message.into()),
             part_breaks: Vec::new(),
             tools: monitor_model::ToolParts::default(),
             incomplete: false,

@@ -38,8 +38,9 @@ pub struct Record {
     pub stage: Stage,
     /// The exchange it belongs to.
     pub context: Arc<RecordContext>,
-    /// The text to analyze; empty for a call that failed without any. Shared with its analysis.
-    pub message: Arc<str>,
+    /// The text to analyze; empty for a call that failed without any. It may be megabytes: it is moved and shared,
+    /// not copied.
+    pub message: Arc<String>,
     /// Bytes of the text at which a line feed stands between two parts of one message, ascending.
     pub part_breaks: Vec<usize>,
     /// Of an answer the calls of tools, of a prompt their new results.
@@ -308,7 +309,7 @@ impl Record {
     pub fn into_files_owed(self, record: RecordId) -> Option<Self> {
         let files = Arc::new(self.files?.of(record));
         Some(Self {
-            message: "".into(),
+            message: Arc::default(),
             part_breaks: Vec::new(),
             tools: ToolParts::default(),
             files: Some(files),

@@ -10,6 +10,7 @@ use monitor_model::{
     CallFacts, CallTokens, Chain, ChainHash, ExchangeId, RecordId, Secret, Stage, ToolPart,
     ToolParts,
 };
+use std::ops::Range;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -167,6 +168,24 @@ fn string(text: &str, out: &mut Vec<u8>) {
 
 /// Decodes a record; None if the bytes do not come from [`encode`].
 pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
+    let (mut record, message) = parse(bytes)?;
+    record.message = Arc::new(str::from_utf8(&bytes[message]).ok()?.into());
+    Some(record)
+}
+
+/// Decodes a record whose message takes the place of the bytes: a large one is never in memory twice.
+pub(super) fn decode_in_place(mut bytes: Vec<u8>) -> Option<Record> {
+    let (mut record, message) = parse(&bytes)?;
+    bytes.truncate(message.end);
+    bytes.drain(..message.start);
+    // What stood around it may have been longer.
+    bytes.shrink_to(bytes.len() + bytes.len() / 8);
+    record.message = Arc::new(String::from_utf8(bytes).ok()?);
+    Some(record)
+}
+
+/// A record but for its message, and where that is.
+fn parse(bytes: &[u8]) -> Option<(Record, Range<usize>)> {
     let mut rest = Rest(bytes);
     let (flags, chain) = rest.head()?;
     let has = |bit: u8| flags & bit != 0;
@@ -179,7 +198,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         true => Some(rest.failure()?),
         false => None,
     };
-    let message = rest.string()?;
+    let length = rest.text()?.len();
+    let end = bytes.len() - rest.0.len();
     let Trailer {
         files,
         part_breaks,
@@ -189,13 +209,13 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         is_stored_response,
         call,
     } = rest.trailer()?;
-    Some(Record {
+    let record = Record {
         stage: match has(POST_CALL) {
             true => Stage::PostCall,
             false => Stage::PreCall,
         },
         context,
-        message: message.into(),
+        message: Arc::default(),
         part_breaks,
         tools,
         incomplete: has(INCOMPLETE),
@@ -208,7 +228,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         is_stored_response,
         call,
         chain,
-    })
+    };
+    Some((record, end - length..end))
 }
 
 /// The sequence number of an entry and the gateway that gave it, read without decoding the rest.
@@ -357,9 +378,12 @@ impl<'a> Rest<'a> {
     }
 
     fn string(&mut self) -> Option<String> {
+        String::from_utf8(self.text()?.to_vec()).ok()
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
         let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
-        let bytes = self.take(usize::try_from(length).ok()?)?;
-        String::from_utf8(bytes.to_vec()).ok()
+        self.take(usize::try_from(length).ok()?)
     }
 
     fn files(&mut self) -> Option<FileList> {

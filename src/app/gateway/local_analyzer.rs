@@ -111,7 +111,7 @@ impl Analyzer for LocalAnalyzer {
 fn input(record: &Record) -> ProcessInput {
     heavy(record.message.len(), || ProcessInput {
         application_id: record.context.application_id.clone(),
-        message: record.message.clone(),
+        message: record.message.as_str().into(),
         additional_parameters: record.additional_parameters(),
     })
 }

@@ -284,7 +284,7 @@ impl Registration {
         Some(Record {
             stage,
             context: open.context.clone(),
-            message: captured.text.into(),
+            message: Arc::new(captured.text),
             tools,
             part_breaks: captured.part_breaks,
             incomplete: captured.incomplete,

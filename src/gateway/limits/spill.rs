@@ -1,6 +1,6 @@
 //! Files for request bodies that are too large, or arrive too slowly, to wait in memory. Together they are
-//! bounded by `limits.spilled_bytes`, and shared by access keys as memory is. A file is unlinked as soon as it is open, so that nothing is left of
-//! it however the call or the process ends.
+//! bounded by `limits.spilled_bytes`, and shared by access keys as memory is. A file is unlinked as soon as it is open,
+//! so that nothing is left of it however the call or the process ends.
 
 use super::memory::{MemoryBudget, MemoryReservation};
 use crate::observe::Metrics;
@@ -9,13 +9,19 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
+
+/// Threads that work on the files at a time. A slow disk gets no faster by more of them, and each one that has run
+/// keeps 100 KiB.
+const MAX_THREADS: usize = 16;
 
 /// The folder that holds the files, and their common limit.
 pub(crate) struct SpillFolder {
     folder: Arc<Path>,
     budget: Arc<MemoryBudget>,
+    threads: DiskThreads,
     metrics: Arc<Metrics>,
 }
 
@@ -24,7 +30,28 @@ pub(crate) struct SpillFile {
     file: Arc<File>,
     bytes: usize,
     reservation: MemoryReservation,
+    threads: DiskThreads,
     metrics: Arc<Metrics>,
+}
+
+/// The threads that work on the files.
+#[derive(Clone)]
+struct DiskThreads(Arc<Semaphore>);
+
+impl DiskThreads {
+    /// Does the work on a thread of its own once one is free.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let free = self.0.clone().acquire_owned().await;
+        let free = free.map_err(io::Error::other)?;
+        let done = spawn_blocking(move || {
+            let _until_the_end = free;
+            work()
+        });
+        done.await?
+    }
 }
 
 impl SpillFolder {
@@ -38,6 +65,7 @@ impl SpillFolder {
         Self {
             folder: folder.into(),
             budget: MemoryBudget::unmeasured(limit),
+            threads: DiskThreads(Arc::new(Semaphore::new(MAX_THREADS))),
             metrics,
         }
     }
@@ -64,11 +92,12 @@ impl SpillFolder {
     /// When the file system refuses.
     pub(crate) async fn create_file(&self, holder: u64) -> io::Result<SpillFile> {
         let folder = self.folder.clone();
-        let file = spawn_blocking(move || unlinked_file(&folder)).await??;
+        let file = self.threads.run(move || unlinked_file(&folder)).await?;
         Ok(SpillFile {
             file: Arc::new(file),
             bytes: 0,
             reservation: MemoryReservation::new(&self.budget, holder),
+            threads: self.threads.clone(),
             metrics: self.metrics.clone(),
         })
     }
@@ -106,7 +135,8 @@ impl SpillFile {
     ) -> io::Result<()> {
         self.reserve(bytes.as_ref().len())?;
         let file = self.file.clone();
-        spawn_blocking(move || (&*file).write_all(bytes.as_ref())).await?
+        let writing = move || (&*file).write_all(bytes.as_ref());
+        self.threads.run(writing).await
     }
 
     /// Counts the bytes before they are written: dropping the file subtracts them.
@@ -125,15 +155,16 @@ impl SpillFile {
     /// When the disk fails or returns fewer bytes than were written.
     pub(crate) async fn read_back(self) -> io::Result<Vec<u8>> {
         let (file, length) = (self.file.clone(), self.bytes);
-        let reading = spawn_blocking(move || {
+        let reading = self.threads.run(move || {
             let mut bytes = Vec::with_capacity(length);
             (&*file).rewind()?;
             (&*file).take(length as u64).read_to_end(&mut bytes)?;
             Ok(bytes)
         });
-        match reading.await? {
-            Ok(bytes) if bytes.len() < length => Err(io::ErrorKind::UnexpectedEof.into()),
-            read => read,
+        let bytes = reading.await?;
+        match bytes.len() < length {
+            true => Err(io::ErrorKind::UnexpectedEof.into()),
+            false => Ok(bytes),
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::spool::frames::format::FRAME_HEADER;
 use crate::spool::frames::reader::Frame;
 use crate::spool::record_codec;
+use crate::spool::segment::SegmentId;
 use crate::spool::segment_index::{ReadCursor, RecordPosition};
 use crate::spool::state::State;
 use std::ops::Range;
@@ -41,39 +42,45 @@ pub(super) struct Backlog<'a> {
 
 impl Backlog<'_> {
     /// Enqueues the records of these frames; false if there is nothing more to do now.
-    pub(super) fn enqueue(&mut self, frames: &Frames) -> bool {
-        if !self.state.reads_at(frames.start) {
+    pub(super) fn enqueue(&mut self, read: Frames) -> bool {
+        let Frames {
+            start,
+            end,
+            frames,
+            reached,
+        } = read;
+        if !self.state.reads_at(start) {
             return true;
         }
-        if !self.offer(frames) {
+        if !self.offer(start, frames) {
             return false;
         }
-        match &frames.reached {
+        match reached {
             Reached::Damage(place) => {
-                self.skip_damage(frames.start, place.clone());
+                self.skip_damage(start, place);
                 true
             }
-            Reached::End => self.end_segment(frames),
+            Reached::End => self.end_segment(start.position.segment, end),
             Reached::Limit | Reached::Refused => true,
         }
     }
 
     /// Offers the records that are to be delivered and moves the backlog behind them; false if delivery
     /// has no more room.
-    fn offer(&mut self, frames: &Frames) -> bool {
-        let mut cursor = frames.start;
-        for frame in &frames.frames {
+    fn offer(&mut self, start: ReadCursor, frames: Vec<Frame>) -> bool {
+        let mut cursor = start;
+        for frame in frames {
             let position = RecordPosition {
                 ordinal: frame.ordinal.unwrap_or(cursor.position.ordinal),
                 ..cursor.position
             };
-            if !self.count_missing(cursor, position, frame) {
+            if !self.count_missing(cursor, position, &frame) {
                 cursor.offset = frame.place.end;
                 continue;
             }
             cursor.position = position;
             if self.state.count_frame(position) {
-                match record_codec::decode(&frame.content) {
+                match record_codec::decode_in_place(frame.content) {
                     Some(record) => {
                         if !self.state.offer_backlog(position, record) {
                             self.state.read_up_to(cursor);
@@ -107,16 +114,15 @@ impl Backlog<'_> {
     }
 
     /// Goes on behind a segment in which nothing readable is left; false if there is nothing more to do now.
-    fn end_segment(&mut self, frames: &Frames) -> bool {
-        let segment = frames.start.position.segment;
-        match self.state.lacking_from(segment, frames.end) {
+    fn end_segment(&mut self, segment: SegmentId, end: u64) -> bool {
+        match self.state.lacking_from(segment, end) {
             // It was longer when its records were counted.
             Some(cursor) => {
-                let place = cursor.offset..frames.end.max(cursor.offset);
+                let place = cursor.offset..end.max(cursor.offset);
                 self.skip_damage(cursor, place);
                 true
             }
-            None => self.state.end_of_segment(segment, frames.end),
+            None => self.state.end_of_segment(segment, end),
         }
     }
 

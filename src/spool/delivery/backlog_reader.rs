@@ -67,9 +67,10 @@ impl BacklogReader {
                 return BacklogStatus::Idle;
             };
             let end = readable(start.position.segment);
-            let frames = self.read_frames(start, end);
-            let goes_on = self.enqueue(&frames);
-            if frames.reached == Reached::Refused {
+            let read = self.read_frames(start, end);
+            let is_refused = read.reached == Reached::Refused;
+            let goes_on = self.enqueue(read);
+            if is_refused {
                 return BacklogStatus::Refused;
             }
             if !goes_on {
@@ -79,20 +80,20 @@ impl BacklogReader {
     }
 
     /// Enqueues the records of these frames; false if there is nothing more to do now.
-    fn enqueue(&self, frames: &Frames) -> bool {
+    fn enqueue(&self, read: Frames) -> bool {
+        let segment = read.start.position.segment;
         let mut backlog = Backlog {
             state: self.core.lock(),
             damaged: Vec::new(),
             lost: 0,
         };
-        let goes_on = backlog.enqueue(frames);
+        let goes_on = backlog.enqueue(read);
         let Backlog {
             state,
             damaged,
             lost,
         } = backlog;
         drop(state);
-        let segment = frames.start.position.segment;
         for place in damaged {
             self.keep_damaged(segment, place);
         }

@@ -118,7 +118,7 @@ mod tests {
         };
         Record {
             context: Arc::new(context),
-            message: message.into(),
+            message: Arc::new(message.into()),
             ..sample
         }
     }
@@ -216,7 +216,12 @@ mod tests {
                 item.record.message,
             ));
         }
-        let place = |text: &str| order.iter().position(|(_, it)| &**it == text).unwrap();
+        let place = |text: &str| {
+            order
+                .iter()
+                .position(|(_, it)| it.as_str() == text)
+                .unwrap()
+        };
         assert!(place("first") < place("second"));
         // Each takes its turn with one of the other one.
         assert!(place("second") < 8, "{}", place("second"));

@@ -254,7 +254,7 @@ impl OpenFile {
             match self.reader.next(self.end)? {
                 NextFrame::Whole(frame) => {
                     self.count(frame.ordinal, metrics);
-                    match record_codec::decode(&frame.content) {
+                    match record_codec::decode_in_place(frame.content) {
                         Some(record) => accept(record),
                         None => {
                             let bytes = frame.place.end - frame.place.start;

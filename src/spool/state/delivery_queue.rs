@@ -6,7 +6,7 @@
 //!   those of them in a worker's retry queue.
 //! - `bytes` is the weight of the records that are not retrying. Retry queues have a bound of their own.
 //! - `is_full` is set when a record found no room and cleared when one leaves, and `readable_at` is how much may be in
-//!   memory then, so that a record read back from disk is not decoded again and again for a queue without room.
+//!   memory for the next one to find room, so that it is not read back from disk for a queue without room.
 
 use crate::backend::{Durable, Record};
 use crate::spool::segment_index::RecordPosition;
@@ -99,14 +99,14 @@ impl DeliveryQueue {
     ) -> Offered {
         let bytes = self.bytes + item.weight;
         let part = self.max_bytes / PART_OF_UNKNOWN;
-        let most = match bytes > part && is_unknown(&item.record) {
+        let most = match bytes + item.weight > part && is_unknown(&item.record) {
             true => part,
             false => self.max_bytes,
         };
-        self.readable_at = self.max_bytes / 2;
+        // The next one is likely to be alike.
+        self.readable_at = (self.max_bytes / 2).min(most.saturating_sub(item.weight));
         if bytes > most && self.bytes > 0 {
             self.is_full = true;
-            self.readable_at = self.readable_at.min(most.saturating_sub(item.weight));
             return Offered::NoRoom;
         }
         match self.push(item) {
