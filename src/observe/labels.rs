@@ -76,6 +76,8 @@ label!(
         Dropped => "dropped",
         /// Their record was removed or erased before they were sent.
         Gone => "gone",
+        /// The destination refuses them for their content, each sent alone.
+        Refused => "refused",
     }
 );
 

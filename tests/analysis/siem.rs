@@ -299,3 +299,56 @@ fn splunk_gets_batches_until_it_answers_200_and_the_token_is_nowhere_else() {
     assert_eq!(events[0]["sourcetype"], "monitor:verdict");
     assert!(!stack.stderr().contains(TOKEN));
 }
+
+#[test]
+fn an_event_that_splunk_refuses_for_its_content_is_left_out_and_holds_up_no_other() {
+    let refused = Arc::new(Mutex::new(String::new()));
+    let (is_away, wrong) = (Arc::new(AtomicBool::new(true)), refused.clone());
+    let away = is_away.clone();
+    let collector = Upstream::answering(move |request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        match away.load(Ordering::SeqCst) {
+            // The index is wrong: everything waits, however often it is said.
+            true => answer(400, r#"{"text":"Incorrect index","code":7}"#),
+            false if body.contains(&*wrong.lock().unwrap()) => {
+                answer(400, r#"{"text":"Invalid data format","code":6}"#)
+            }
+            false => answer(200, r#"{"text":"Success","code":0}"#),
+        }
+    });
+    let url = collector.url();
+    let destination = format!(
+        "{{name: hec, kind: splunk_hec, url: \"{url}\", token: {TOKEN}, what: [verdicts]}}"
+    );
+    let stack = Stack::all()
+        .yaml(&format!("  siem: {{destinations: [{destination}]}}\n"))
+        .start();
+    let records: Vec<Value> = (0..5).map(|_| flagged(&stack, "anna")).collect();
+    *refused.lock().unwrap() = records[2].as_str().unwrap().to_owned();
+    let failures = r#"monitor_siem_failures_total{destination="hec"}"#;
+    eventually("an attempt fails", || {
+        (stack.metric(failures) > 0.0).then_some(())
+    });
+    let left = |result: &str| {
+        let name = "monitor_siem_events_total";
+        stack.metric(&format!(r#"{name}{{destination="hec",result="{result}"}}"#))
+    };
+    assert_eq!(left("refused"), 0.0);
+    is_away.store(false, Ordering::SeqCst);
+    eventually("all have left", || {
+        (left("sent") + left("refused") == 5.0).then_some(())
+    });
+    assert_eq!((left("sent"), left("refused")), (4.0, 1.0));
+    assert!(
+        stack
+            .stderr()
+            .contains("hec refuses an event for its content")
+    );
+    let more = flagged(&stack, "anna");
+    eventually("the next one arrives", || {
+        let body = collector.last().body;
+        String::from_utf8_lossy(&body)
+            .contains(more.as_str().unwrap())
+            .then_some(())
+    });
+}

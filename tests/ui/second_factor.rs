@@ -65,15 +65,20 @@ pub(crate) fn turned_on(visitor: &mut Visitor) -> Factor {
         step: now.as_secs() as i64 / 30,
         recovery: Vec::new(),
     };
-    let on = |code: &str| [("secret", factor.secret.clone()), ("code", code.to_owned())];
-    let mut send = |fields: [(&str, String); 2]| {
-        let fields = fields.each_ref().map(|(name, value)| (*name, &**value));
+    let mut send = |password: &str, code: &str| {
+        let fields = [
+            ("secret", &*factor.secret),
+            ("password", password),
+            ("code", code),
+        ];
         visitor.post("/ui/second-factor/on", &fields)
     };
-    let refused = send(on(&factor.wrong_code()));
-    assert_eq!(refused.status(), 422);
-    assert!(refused.text().contains(&factor.secret), "the same again");
-    let page = send(on(&factor.code(0)));
+    for (password, code) in [(PASSWORD, factor.wrong_code()), ("not it", factor.code(0))] {
+        let refused = send(password, &code);
+        assert_eq!(refused.status(), 422);
+        assert!(refused.text().contains(&factor.secret), "the same again");
+    }
+    let page = send(PASSWORD, &factor.code(0));
     assert_eq!(page.status(), 200, "{}", page.text());
     let code = Regex::new("<code>([a-z2-7]{4}(?:-[a-z2-7]{4}){3})</code>").unwrap();
     let page = page.text();

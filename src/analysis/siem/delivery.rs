@@ -1,8 +1,9 @@
-//! Sends the events of one destination, in their order: each batch until the destination has taken it. Of several
-//! servers over one store, the one that has the lease sends.
+//! Sends the events of one destination, in their order: each batch until the destination has taken it. A batch that is
+//! refused for its content is sent in halves, until the event is found that is to blame; that one is left out. Of
+//! several servers over one store, the one that has the lease sends.
 
 use super::event::Event;
-use super::hec::HecSender;
+use super::hec::{HecSender, SendError};
 use super::reader::EventReader;
 use super::syslog::SyslogSender;
 use crate::analysis::error::report;
@@ -14,8 +15,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-/// Events of one batch.
-const BATCH: u32 = 100;
+/// Events of one batch at most.
+pub(super) const BATCH: u32 = 100;
 /// How often a queue is looked at that was empty, or is another server's to send.
 const POLL: Duration = Duration::from_secs(1);
 /// The longest time for one batch.
@@ -43,6 +44,8 @@ pub(super) struct Delivery {
     /// This server, as it leases destinations.
     pub(super) holder: Uuid,
     pub(super) leased_until: Option<Instant>,
+    /// Events that are sent at once.
+    pub(super) batch: u32,
     /// Why the last attempt failed.
     pub(super) failure: Option<String>,
     /// The store says that nothing fails.
@@ -60,7 +63,7 @@ enum Turn {
 /// Why a batch was not sent.
 enum Fault {
     Store(StoreError),
-    Destination(String),
+    Destination(SendError),
 }
 
 impl From<StoreError> for Fault {
@@ -84,7 +87,11 @@ impl Delivery {
                     report(&error);
                     POLL * 5
                 }
-                Err(Fault::Destination(reason)) => {
+                Err(Fault::Destination(SendError::Content(_))) if self.batch > 1 => {
+                    self.batch /= 2;
+                    continue;
+                }
+                Err(Fault::Destination(SendError::Content(reason) | SendError::Later(reason))) => {
                     self.note_failure(reason).await;
                     let wait = pause;
                     pause = LONGEST_PAUSE.min(pause * 2);
@@ -97,7 +104,7 @@ impl Delivery {
 
     /// Sends what waits, a batch at most; returns how many events left the queue.
     async fn send_batch(&mut self) -> Result<usize, Fault> {
-        let mut queued = self.store.siem_queue(&self.name, BATCH).await?;
+        let mut queued = self.store.siem_queue(&self.name, self.batch).await?;
         if queued.is_empty() {
             return Ok(0);
         }
@@ -106,23 +113,28 @@ impl Delivery {
             Turn::New => {
                 // Whoever sent before may have noted a failure.
                 self.is_noted_as_working = false;
-                queued = self.store.siem_queue(&self.name, BATCH).await?;
+                queued = self.store.siem_queue(&self.name, self.batch).await?;
             }
             Turn::Theirs => return Ok(0),
         }
         let events = self.reader.events(&queued).await?;
+        let mut result = SiemResult::Sent;
         if !events.is_empty() {
             let sent = match timeout(SEND_TIMEOUT, self.sender.send(&events)).await {
                 Ok(sent) => sent,
-                Err(_) => Err("it took too long".to_owned()),
+                Err(_) => Err(SendError::Later("it took too long".to_owned())),
             };
-            sent.map_err(Fault::Destination)?;
+            match sent {
+                Err(SendError::Content(_)) if self.batch == 1 => result = SiemResult::Refused,
+                sent => sent.map_err(Fault::Destination)?,
+            }
             self.note_success().await;
         }
+        self.batch = BATCH.min(self.batch * 2);
         let ids: Vec<i64> = queued.iter().map(|one| one.id).collect();
         self.store.finish_siem(&ids).await?;
         let gone = queued.len().saturating_sub(events.len());
-        self.count(SiemResult::Sent, events.len());
+        self.count(result, events.len());
         self.count(SiemResult::Gone, gone);
         Ok(queued.len())
     }
@@ -190,9 +202,9 @@ impl Delivery {
 }
 
 impl Sender {
-    async fn send(&mut self, events: &[Event]) -> Result<(), String> {
+    async fn send(&mut self, events: &[Event]) -> Result<(), SendError> {
         match self {
-            Self::Syslog(syslog) => syslog.send(events).await,
+            Self::Syslog(syslog) => syslog.send(events).await.map_err(SendError::Later),
             Self::Hec(hec) => hec.send(events, SEND_TIMEOUT).await,
         }
     }

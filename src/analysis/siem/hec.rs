@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request, StatusCode, Uri};
 use monitor_model::Secret;
+use serde::Deserialize;
 use serde_json::json;
 use std::io;
 use std::time::Duration;
@@ -15,6 +16,25 @@ use std::time::Duration;
 const PATH: &str = "/services/collector/event";
 /// Largest answer that is read.
 const MAX_ANSWER: usize = 64 << 10;
+
+/// What Splunk says of an event that is not as it expects: no data, invalid data format, no event, a blank event,
+/// indexed fields that cannot be handled. Its other refusals are about the token or the index: they end when somebody
+/// mends the configuration.
+const CONTENT: [u32; 5] = [5, 6, 12, 13, 15];
+
+/// Why a batch was not taken, in fixed words.
+pub(super) enum SendError {
+    /// It has to be sent again.
+    Later(String),
+    /// It is refused for what is in it.
+    Content(String),
+}
+
+/// The answer of a collector.
+#[derive(Deserialize)]
+struct Answer {
+    code: u32,
+}
 
 /// Posts batches to the HTTP event collector of a Splunk, with its token.
 pub(super) struct HecSender {
@@ -38,19 +58,25 @@ impl HecSender {
     }
 
     /// # Errors
-    /// Why the batch has to be sent again, in fixed words.
-    pub(super) async fn send(&self, events: &[Event], within: Duration) -> Result<(), String> {
+    /// Why the batch was not taken.
+    pub(super) async fn send(&self, events: &[Event], within: Duration) -> Result<(), SendError> {
         let bodies: Vec<String> = events.iter().map(body).collect();
         let body = Bytes::from(bodies.join("\n"));
         let again = body.clone();
-        let request = self.request(body)?;
+        let request = self.request(body).map_err(SendError::Later)?;
         let sent =
             self.client
                 .send_repeatable(request, || self.request(again).ok(), MAX_ANSWER, within);
-        let answer = sent.await.map_err(|error| error.to_string())?;
+        let answer = sent.await;
+        let answer = answer.map_err(|error| SendError::Later(error.to_string()))?;
+        let said = format!("it answers with status {}", answer.status.as_u16());
         match answer.status {
             StatusCode::OK => Ok(()),
-            other => Err(format!("it answers with status {}", other.as_u16())),
+            StatusCode::PAYLOAD_TOO_LARGE => Err(SendError::Content(said)),
+            StatusCode::BAD_REQUEST if is_about_content(answer.body.as_deref().ok()) => {
+                Err(SendError::Content(said))
+            }
+            _ => Err(SendError::Later(said)),
         }
     }
 
@@ -61,6 +87,11 @@ impl HecSender {
             .body(whole(body))
             .map_err(|_| "the request cannot be made".to_owned())
     }
+}
+
+fn is_about_content(answer: Option<&[u8]>) -> bool {
+    let answer = answer.map(serde_json::from_slice::<Answer>);
+    answer.is_some_and(|answer| answer.is_ok_and(|answer| CONTENT.contains(&answer.code)))
 }
 
 fn body(event: &Event) -> String {

@@ -97,6 +97,7 @@ impl SiemTasks {
                 metrics: metrics.clone(),
                 holder: self.holder,
                 leased_until: None,
+                batch: delivery::BATCH,
                 failure: None,
                 is_noted_as_working: false,
             });

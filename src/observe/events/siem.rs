@@ -23,13 +23,17 @@ impl SiemEventsLeft<'_> {
         metrics
             .siem
             .left(self.destination, self.result, self.events);
-        if self.result == SiemResult::Dropped {
-            warn!(
+        let (events, destination) = (self.events, self.destination);
+        match self.result {
+            SiemResult::Dropped => warn!(
                 target: "siem",
-                "dropped the {} oldest events for {}, which are more than siem.outbox_rows",
-                self.events,
-                self.destination
-            );
+                "dropped the {events} oldest events for {destination}, which are more than siem.outbox_rows"
+            ),
+            SiemResult::Refused => warn!(
+                target: "siem",
+                "{destination} refuses an event for its content: it is left out, {events} now"
+            ),
+            SiemResult::Sent | SiemResult::Gone => {}
         }
     }
 }

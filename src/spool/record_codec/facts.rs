@@ -1,6 +1,7 @@
 //! What is known of a call, as a field behind the message of its record.
 
-use super::{Rest, string};
+use super::decode::Rest;
+use super::string;
 use monitor_model::CallFacts;
 
 /// Stands for a time that is not known; no time is that long.

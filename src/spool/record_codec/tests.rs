@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::spool::tests::samples::sample_record;
+use monitor_model::CallTokens;
 
 fn bytes(record: &Record) -> Vec<u8> {
     let mut out = Vec::new();

@@ -31,10 +31,10 @@ use std::net::IpAddr;
 /// How long a code is awaited after the password.
 const AWAITED_MS: i64 = 10 * 60_000;
 
-/// A secret that its owner's app knows now, with a code of it, and the sign-in that stays.
+/// A secret that its owner's app knows now, what shows that it is the owner, and the sign-in that stays.
 pub(crate) struct SetUp<'a> {
     pub(crate) secret: Secret,
-    pub(crate) code: Secret,
+    pub(crate) proof: Proof,
     pub(crate) kept: &'a Secret,
 }
 
@@ -127,14 +127,20 @@ impl People {
     }
 
     /// Gives one's own account a second factor and ends one's other sign-ins; returns the recovery codes. None where
-    /// the code is wrong, or the account has a second factor.
+    /// the password or the code is wrong, or the account has a second factor.
     pub(crate) async fn turn_on_second_factor(
         &self,
         account: &Account,
         set_up: SetUp<'_>,
     ) -> Result<Option<Vec<Secret>>, ApiError> {
+        let Proof { password, code } = set_up.proof;
+        let (person, hash) = (Person::Owner(account.id), account.password.clone());
+        // Whoever finds an open browser shuts nobody out.
+        if !passwords::matches(password, hash, person).await? {
+            return Ok(None);
+        }
         let new = Factor::new(&set_up.secret);
-        let used = new.and_then(|factor| factor.after(&set_up.code, now_ms()));
+        let used = new.and_then(|factor| factor.after(&code, now_ms()));
         let Some(mut used) = used else {
             return Ok(None);
         };

@@ -4,8 +4,8 @@ phrases! {
     second_factor: "Second factor", "Второй фактор";
     must_set_up: "This server requires a second factor. Set it up to go on.",
         "Этот сервер требует второй фактор. Настройте его, чтобы продолжить.";
-    set_up_hint: "Scan this picture with an authenticator app, then enter the code it shows.",
-        "Отсканируйте картинку приложением для кодов и введите код, который оно покажет.";
+    set_up_hint: "Scan this picture with an authenticator app, then enter your password and the code it shows.",
+        "Отсканируйте картинку приложением для кодов и введите свой пароль и код, который оно покажет.";
     qr_code: "QR code of the secret", "QR-код с секретом";
     secret_hint: "Or enter this secret into the app (time-based, 6 digits, 30 seconds):",
         "Или введите этот секрет в приложение (по времени, 6 цифр, 30 секунд):";

@@ -1,7 +1,7 @@
-//! `/ui/second-factor`: the second factor of one's own account. It is turned on with a code, and off with the password
-//! and a code.
+//! `/ui/second-factor`: the second factor of one's own account. It is turned on and off with the password and a code.
 
 use super::own_pages;
+use crate::analysis::people::People;
 use crate::analysis::people::second_factor::{
     Proof, SetUp, is_secret, key_uri, new_secret, recovery_codes,
 };
@@ -39,14 +39,21 @@ pub(super) async fn turn_on(
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let set_up = SetUp {
         secret: secret.clone(),
-        code: form.secret("code"),
+        proof: proof(&form),
         kept: &browser,
     };
     let people = &ui.services.people;
+    if let Some(response) = too_many_attempts(people, &visit).await? {
+        return Ok(response);
+    }
     match people.turn_on_second_factor(account, set_up).await? {
-        Some(codes) => Ok(frame(&visit, recovery_notice(&visit, &codes)).into_response()),
+        Some(codes) => {
+            let address = visit.view.peer.address;
+            people.limits.succeeded(&account.name, address).await?;
+            Ok(frame(&visit, recovery_notice(&visit, &codes)).into_response())
+        }
         None => {
-            let problem = notice(Tone::Bad, visit.view.s().wrong_code);
+            let problem = notice(Tone::Bad, visit.view.s().wrong_proof);
             let page = frame(&visit, html! { (problem) (set_up_form(&visit, &secret)) });
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -62,26 +69,40 @@ pub(super) async fn turn_off(
     if account.second_factor.is_none() {
         return Ok((StatusCode::CONFLICT, present(&visit, html! {})?).into_response());
     }
-    let (name, address) = (&account.name, visit.view.peer.address);
-    if let Some(wait) = people.limits.count(name, address).await? {
-        let seconds = wait.as_secs().max(1);
-        let text = visit.view.t.too_many_attempts;
-        let text = text.replace("{}", &seconds.to_string());
-        let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
-        let page = present(&visit, notice(Tone::Bad, &text))?;
-        return Ok((StatusCode::TOO_MANY_REQUESTS, wait, page).into_response());
+    if let Some(response) = too_many_attempts(people, &visit).await? {
+        return Ok(response);
     }
-    let proof = Proof {
-        password: form.secret("password"),
-        code: form.secret("code"),
-    };
-    if !people.turn_off_second_factor(account, proof).await? {
+    if !people.turn_off_second_factor(account, proof(&form)).await? {
         let problem = notice(Tone::Bad, visit.view.s().wrong_proof);
         let page = present(&visit, problem)?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
-    people.limits.succeeded(name, address).await?;
+    let address = visit.view.peer.address;
+    people.limits.succeeded(&account.name, address).await?;
     Ok(Redirect::to(SECOND_FACTOR).into_response())
+}
+
+fn proof(form: &Form) -> Proof {
+    Proof {
+        password: form.secret("password"),
+        code: form.secret("code"),
+    }
+}
+
+/// Counts an attempt; gives the answer where there were too many.
+async fn too_many_attempts(people: &People, visit: &Visit) -> Result<Option<Response>, Failure> {
+    let (name, address) = (&visit.account.name, visit.view.peer.address);
+    let Some(wait) = people.limits.count(name, address).await? else {
+        return Ok(None);
+    };
+    let seconds = wait.as_secs().max(1);
+    let text = visit.view.t.too_many_attempts;
+    let text = text.replace("{}", &seconds.to_string());
+    let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+    let page = present(visit, notice(Tone::Bad, &text))?;
+    Ok(Some(
+        (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response(),
+    ))
 }
 
 /// The page of an account as it is: without a second factor it has a new secret.
@@ -120,6 +141,10 @@ fn set_up_form(visit: &Visit, secret: &Secret) -> Markup {
             form.stack method="post" action="/ui/second-factor/on" {
                 (token_field(view))
                 input type="hidden" name="secret" value=(secret.expose());
+                input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
+                label { (view.t.password)
+                    input name="password" type="password" required autocomplete="current-password";
+                }
                 label { (s.code)
                     input name="code" required maxlength="64" inputmode="numeric" autocomplete="one-time-code";
                 }
