@@ -4,6 +4,7 @@
 
 mod decode;
 mod facts;
+mod rest;
 
 pub(super) use decode::{chain, decode, decode_in_place};
 

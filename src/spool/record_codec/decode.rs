@@ -1,5 +1,6 @@
 //! Decodes records.
 
+use super::rest::Rest;
 use super::{
     APPLICATION, BEFORE_CHAINS, CALL, CHAIN, FAILED, FILES, INCOMPLETE, MODEL, NO_AFTER, NO_TOKENS,
     PART_BREAKS, POST_CALL, REPLACED, SESSION, STORED_RESPONSE, TOOLS, TOOLS_UNCHECKED, UNCHECKED,
@@ -105,16 +106,7 @@ struct Trailer {
     call: Option<CallFacts>,
 }
 
-/// What is still to be decoded.
-pub(super) struct Rest<'a>(pub(super) &'a [u8]);
-
-impl<'a> Rest<'a> {
-    pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(length)?;
-        self.0 = tail;
-        Some(head)
-    }
-
+impl Rest<'_> {
     /// Reads the flags and the sequence number.
     fn head(&mut self) -> Option<(u8, Option<Chain>)> {
         let version = self.byte()?;
@@ -206,10 +198,6 @@ impl<'a> Rest<'a> {
         })
     }
 
-    fn count(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
     fn chain(&mut self) -> Option<Chain> {
         Some(Chain {
             gateway: Uuid::from_slice(self.take(16)?).ok()?,
@@ -217,23 +205,6 @@ impl<'a> Rest<'a> {
             previous: ChainHash(self.take(32)?.try_into().ok()?),
             after: Some(self.number()?).filter(|after| *after != NO_AFTER),
         })
-    }
-
-    pub(super) fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1).map(|bytes| bytes[0])
-    }
-
-    pub(super) fn string(&mut self) -> Option<String> {
-        String::from_utf8(self.text()?.to_vec()).ok()
-    }
-
-    fn text(&mut self) -> Option<&'a [u8]> {
-        let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
-        self.take(usize::try_from(length).ok()?)
     }
 
     fn files(&mut self) -> Option<FileList> {

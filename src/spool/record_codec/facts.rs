@@ -1,6 +1,6 @@
 //! What is known of a call, as a field behind the message of its record.
 
-use super::decode::Rest;
+use super::rest::Rest;
 use super::string;
 use monitor_model::CallFacts;
 
