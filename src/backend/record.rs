@@ -38,8 +38,7 @@ pub struct Record {
     pub stage: Stage,
     /// The exchange it belongs to.
     pub context: Arc<RecordContext>,
-    /// The text to analyze; empty for a call that failed without any. It may be megabytes: it is moved and shared,
-    /// not copied.
+    /// The text to analyze; empty for a call that failed without any. It may be megabytes, so no step copies it.
     pub message: Arc<String>,
     /// Bytes of the text at which a line feed stands between two parts of one message, ascending.
     pub part_breaks: Vec<usize>,

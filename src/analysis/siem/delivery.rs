@@ -63,7 +63,9 @@ enum Turn {
 /// Why a batch was not sent.
 enum Fault {
     Store(StoreError),
-    Destination(SendError),
+    Destination(String),
+    /// The destination refuses an event of the batch for its content.
+    Content,
 }
 
 impl From<StoreError> for Fault {
@@ -87,11 +89,11 @@ impl Delivery {
                     report(&error);
                     POLL * 5
                 }
-                Err(Fault::Destination(SendError::Content(_))) if self.batch > 1 => {
+                Err(Fault::Content) => {
                     self.batch /= 2;
                     continue;
                 }
-                Err(Fault::Destination(SendError::Content(reason) | SendError::Later(reason))) => {
+                Err(Fault::Destination(reason)) => {
                     self.note_failure(reason).await;
                     let wait = pause;
                     pause = LONGEST_PAUSE.min(pause * 2);
@@ -125,8 +127,10 @@ impl Delivery {
                 Err(_) => Err(SendError::Later("it took too long".to_owned())),
             };
             match sent {
-                Err(SendError::Content(_)) if self.batch == 1 => result = SiemResult::Refused,
-                sent => sent.map_err(Fault::Destination)?,
+                Ok(()) => {}
+                Err(SendError::Content) if self.batch == 1 => result = SiemResult::Refused,
+                Err(SendError::Content) => return Err(Fault::Content),
+                Err(SendError::Later(reason)) => return Err(Fault::Destination(reason)),
             }
             self.note_success().await;
         }

@@ -22,12 +22,12 @@ const MAX_ANSWER: usize = 64 << 10;
 /// mends the configuration.
 const CONTENT: [u32; 5] = [5, 6, 12, 13, 15];
 
-/// Why a batch was not taken, in fixed words.
+/// Why a batch was not taken.
 pub(super) enum SendError {
-    /// It has to be sent again.
+    /// It has to be sent again, for this reason, in fixed words.
     Later(String),
-    /// It is refused for what is in it.
-    Content(String),
+    /// An event of it is refused for its content.
+    Content,
 }
 
 /// The answer of a collector.
@@ -69,14 +69,16 @@ impl HecSender {
                 .send_repeatable(request, || self.request(again).ok(), MAX_ANSWER, within);
         let answer = sent.await;
         let answer = answer.map_err(|error| SendError::Later(error.to_string()))?;
-        let said = format!("it answers with status {}", answer.status.as_u16());
         match answer.status {
             StatusCode::OK => Ok(()),
-            StatusCode::PAYLOAD_TOO_LARGE => Err(SendError::Content(said)),
+            StatusCode::PAYLOAD_TOO_LARGE => Err(SendError::Content),
             StatusCode::BAD_REQUEST if is_about_content(answer.body.as_deref().ok()) => {
-                Err(SendError::Content(said))
+                Err(SendError::Content)
             }
-            _ => Err(SendError::Later(said)),
+            other => Err(SendError::Later(format!(
+                "it answers with status {}",
+                other.as_u16()
+            ))),
         }
     }
 

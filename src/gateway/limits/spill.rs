@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
-/// Threads that work on the files at a time. A slow disk gets no faster by more of them, and each one that has run
-/// keeps 100 KiB.
+/// Threads that work on the files at a time. A slow disk gets no faster by more of them, and each one keeps memory for
+/// seconds after its work.
 const MAX_THREADS: usize = 16;
 
 /// The folder that holds the files, and their common limit.

@@ -17,14 +17,14 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// Decodes a record; None if the bytes do not come from [`super::encode`].
-pub(in crate::spool) fn decode(bytes: &[u8]) -> Option<Record> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
     let (mut record, message) = parse(bytes)?;
     record.message = Arc::new(str::from_utf8(&bytes[message]).ok()?.into());
     Some(record)
 }
 
 /// Decodes a record whose message takes the place of the bytes: a large one is never in memory twice.
-pub(in crate::spool) fn decode_in_place(mut bytes: Vec<u8>) -> Option<Record> {
+pub(crate) fn decode_in_place(mut bytes: Vec<u8>) -> Option<Record> {
     let (mut record, message) = parse(&bytes)?;
     bytes.truncate(message.end);
     bytes.drain(..message.start);
@@ -83,7 +83,7 @@ fn parse(bytes: &[u8]) -> Option<(Record, Range<usize>)> {
 }
 
 /// The sequence number of an entry and the gateway that gave it, read without decoding the rest.
-pub(in crate::spool) fn chain(bytes: &[u8]) -> Option<Chain> {
+pub(crate) fn chain(bytes: &[u8]) -> Option<Chain> {
     let (_, chain) = Rest(bytes).head()?;
     chain
 }

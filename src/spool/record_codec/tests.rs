@@ -17,6 +17,7 @@ fn every_record_comes_back_whole() {
         let given = bytes(&sample_record(number));
         let back = decode(&given).unwrap();
         assert_eq!(bytes(&back), given);
+        assert_eq!(bytes(&decode_in_place(given.clone()).unwrap()), given);
         assert_eq!(back.context.access_key.expose(), format!("key{number}"));
         assert_eq!(back.stage, sample_record(number).stage);
         assert_eq!(back.failure, sample_record(number).failure);
